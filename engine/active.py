@@ -19,8 +19,10 @@ import torch
 from torch import Tensor
 
 from engine import sampling
+from engine.constraints import Constraint, Matcher, parse
 from engine.decoder import KVCache
 from engine.errors import EngineError
+from engine.speculation import PromptLookup
 from engine.stream import TextStream
 from engine.tokenizer import ModelTokenizer
 from engine.types import (
@@ -88,6 +90,8 @@ class Active:
         handle: Handle,
         tokenizer: ModelTokenizer,
         max_tokens: int,
+        constraint: Constraint | None = None,
+        matcher: Matcher | None = None,
     ) -> None:
         self.request, self.prompt_ids, self.rendered, self.handle = request, prompt_ids, rendered, handle
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
@@ -103,6 +107,9 @@ class Active:
         self.token_times: list[float] = []
         self.batch_sizes: list[int] = []
         self.stats: dict[str, Any] = {"seed": self.seed}
+        self.constraint, self.matcher = constraint, matcher
+        self.lookup = None if request.speculate == 0 else PromptLookup(prompt_ids, request.speculate)
+        self.kv_bytes_per_token = 0
         self.announced = False
         self.finished = False
 
@@ -140,37 +147,54 @@ class Active:
             )
         )
 
+    def draft(self) -> list[int]:
+        """Tokens worth checking after the last one, none of which the grammar would refuse."""
+        left = self.max_tokens - len(self.history.output) - 1
+        found = self.lookup.draft(left) if self.lookup else []
+        return found[: self.matcher.admissible(found)] if self.matcher and found else found
+
     def accept(self, logits: Tensor) -> int:
-        """Chooses the next token from this request's own logits [vocab], emits it, and ends the request if
-        it must.
-        """
+        """Chooses the next token from this request's own logits [vocab], emits it, and ends what must end."""
         s = self.request.sampling
         shaped = sampling.apply(logits, sampling.penalty_steps(s, self.history))
+        free = shaped
+        if self.matcher:
+            shaped = self.matcher.apply(shaped)
         token = sampling.choose(shaped, s, self.rng)
         now = time.perf_counter()
         if self.prefilled_at is None:
             self.prefilled_at = now
         self.token_times.append(now)
         self.history.add(token)
-        ended = token in self.tokenizer.eos_ids
-        text = "" if ended else self.stream.push(token)
-        reason: FinishReason | None = None
-        if ended:
-            reason = "stop"
-        elif self.stream.stopped:
-            reason = "stop_string"
-        elif len(self.history.output) >= self.max_tokens:
-            reason = "length"
-        if reason in ("stop", "length"):
-            text += self.stream.finish()
-            if self.stream.stopped:
-                reason = "stop_string"
-        self.handle.put(self._token_event(token, text, logits, shaped))
+        if self.lookup:
+            self.lookup.add(token)
+        text, reason = self._read(token)
+        self.handle.put(self._token_event(token, text, logits, free, shaped))
         if reason:
             self.finish(reason)
         return token
 
-    def _token_event(self, token: int, text: str, raw: Tensor, shaped: Tensor) -> TokenEvent:
+    def _read(self, token: int) -> tuple[str, FinishReason | None]:
+        """The text a token releases and why the output ends with it, if it does."""
+        if token in self.tokenizer.eos_ids:
+            return self._last("", "stop")
+        text = self.stream.push(token)
+        if self.stream.stopped:
+            return text, "stop_string"
+        if self.matcher:
+            self.matcher.consume(token)
+            if self.matcher.complete:
+                return self._last(text, "stop")
+            self.matcher.prepare()
+        if len(self.history.output) >= self.max_tokens:
+            return self._last(text, "length")
+        return text, None
+
+    def _last(self, text: str, reason: FinishReason) -> tuple[str, FinishReason]:
+        text += self.stream.finish()
+        return text, "stop_string" if self.stream.stopped else reason
+
+    def _token_event(self, token: int, text: str, raw: Tensor, free: Tensor, shaped: Tensor) -> TokenEvent:
         index = len(self.history.output) - 1
         at_ms = 1000 * (self.token_times[-1] - self.submitted_at)
         count = self.request.sampling.logprobs
@@ -182,7 +206,10 @@ class Active:
         kept = sampling.apply(shaped, sampling.filter_steps(self.request.sampling)).softmax(-1)
         ids = torch.topk(raw, min(count, raw.shape[-1])).indices.tolist()
         found = tuple(Alternative(i, self.tokenizer.label(i), float(p[i]), float(kept[i])) for i in ids)
-        return TokenEvent(index, token, text, float(log_p[token]), entropy, found, at_ms)
+        masked = None
+        if self.matcher:
+            masked = float(free.softmax(-1)[shaped == -torch.inf].sum())
+        return TokenEvent(index, token, text, float(log_p[token]), entropy, found, at_ms, masked)
 
     def fail(self, error: Exception) -> None:
         """Ends the request with an error; others go on."""
@@ -198,6 +225,9 @@ class Active:
         self.finished = True
         if reason in ("cancelled", "error"):
             self.stream.finish()
+        parsed = None
+        if self.constraint and reason in ("stop", "stop_string", "length"):
+            parsed, reason, error = self._parse(self.constraint, reason)
         output = self.history.output
         result = Result(
             text=self.stream.text,
@@ -211,17 +241,46 @@ class Active:
             },
             timings=self._timings(),
             rendered_prompt=self.rendered,
+            parsed=parsed,
             stats=self._stats(),
         )
         self.handle.put(FinishEvent(result))
+
+    def _parse(
+        self, constraint: Constraint, reason: FinishReason
+    ) -> tuple[Any, FinishReason, dict[str, str] | None]:
+        """The output's value; a truncated output has none, one that is wrong after all ends in an error."""
+        whole = self.matcher is not None and self.matcher.accepting
+        self.stats["constraint"] = {"kind": constraint.kind, "valid": whole, "truncated": not whole}
+        if not whole:
+            return None, reason, None
+        try:
+            return parse(constraint, self.stream.text), reason, None
+        except EngineError as error:
+            self.stats["constraint"]["valid"] = False
+            return None, "error", error.to_dict()
 
     def _stats(self) -> dict[str, Any]:
         sizes = self.batch_sizes
         return {
             **self.stats,
+            **self._costs(),
             "batch_size_mean": statistics.fmean(sizes) if sizes else None,
             "batch_size_max": max(sizes, default=None),
         }
+
+    def _costs(self) -> dict[str, Any]:
+        """KV memory used and reserved, drafts, and the time masks took."""
+        found: dict[str, Any] = {
+            "kv_bytes_used": self.kv_bytes_per_token * (self.cache.length if self.cache else 0),
+            "kv_bytes_reserved": self.kv_bytes_per_token * self.capacity,
+        }
+        if self.lookup:
+            found["speculation"] = {"proposed": self.lookup.proposed, "accepted": self.lookup.accepted}
+        if self.matcher:
+            found["mask_ms"] = 1000 * self.matcher.mask_seconds
+            found["masks"] = self.matcher.masks
+        return found
 
     def _timings(self) -> dict[str, float | None]:
         end = time.perf_counter()

@@ -16,6 +16,9 @@ from torch import Tensor
 from engine.linear import Linear
 from engine.rope import RopeScaling, rope_tables
 
+# A segment of at most so many rows is a token with its drafts.
+FEW_ROWS = 8
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -217,14 +220,14 @@ class Decoder:
         """What each new row may see; None where the kernel's own causal rule or a single row makes it
         needless.
         """
-        if new == 1 or past == 0:
+        if new <= FEW_ROWS or past == 0:
             return None
         allowed = torch.ones(new, past + new, dtype=torch.bool, device=self.device).tril_(past)
         mask = torch.zeros(new, past + new, dtype=self.dtype, device=self.device)
         return mask.masked_fill_(~allowed, -torch.inf)
 
     def _heads(self, layer: Layer, h: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """What each new row may see; None where the kernel's causal rule or a single row makes it needless."""
+        """Queries, keys, values [rows, n_heads + 2 n_kv_heads, head_dim], the first two rotated in place."""
         s = self.shape
         heads = layer.qkv(h).view(h.shape[0], s.n_heads + 2 * s.n_kv_heads, s.head_dim)
         turned = heads[:, : s.n_heads + s.n_kv_heads]
@@ -251,6 +254,14 @@ class Decoder:
     def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
         """q [new, n_heads, head_dim] over k, v [n_kv_heads, n, head_dim] -> [new, n_heads head_dim]."""
         s, new = self.shape, q.shape[0]
+        if 1 < new <= FEW_ROWS:
+            # Row by row, as without drafts: checking a draft then gives the very same bits.
+            past = k.shape[1] - new
+            rows = [
+                self._attend(q[i : i + 1], k[:, : past + i + 1], v[:, : past + i + 1], None)
+                for i in range(new)
+            ]
+            return torch.cat(rows)
         if new == 1:
             # The query heads of a group become rows of one small matrix product with their shared keys.
             grouped = q.view(1, s.n_kv_heads, s.group, s.head_dim)

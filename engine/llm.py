@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import torch
 
-from engine import chat, registry
+from engine import chat, constraints, registry
 from engine.active import Active, Handle
 from engine.decoder import Decoder
 from engine.errors import InvalidRequest, PromptTooLong
@@ -17,6 +17,7 @@ from engine.gguf_weights import load_gguf
 from engine.loop import Limits, Loop
 from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard
 from engine.tokenizer import ModelTokenizer, from_gguf
+from engine.tools import with_instructions
 from engine.types import Request, Result
 from engine.weights import Format
 
@@ -28,6 +29,7 @@ class Engine:
         self, decoder: Decoder, tokenizer: ModelTokenizer, card: ModelCard, limits: Limits | None = None
     ) -> None:
         self.decoder, self.tokenizer, self.card = decoder, tokenizer, card
+        self.grammars = constraints.Grammars(tokenizer, decoder.shape.vocab_size)
         self.loop = Loop(decoder, limits or Limits())
 
     @classmethod
@@ -67,13 +69,25 @@ class Engine:
 
     def submit(self, request: Request) -> Handle:
         """Queues a request. Raises `InvalidRequest` or `PromptTooLong` at once when it can't run."""
+        constraint = constraints.of_request(request)
+        matcher = self.grammars.matcher(constraint) if constraint else None
+        request = with_instructions(request)
         rendered, ids = chat.render(self.tokenizer, request)
         if not ids:
             raise InvalidRequest("empty_prompt", "the prompt has no tokens", "prompt")
         room = self._check_length(len(ids))
         self._check_bias(request)
         handle = Handle(request.id, self.loop.wake)
-        item = Active(request, ids, rendered, handle, self.tokenizer, min(request.sampling.max_tokens, room))
+        item = Active(
+            request,
+            ids,
+            rendered,
+            handle,
+            self.tokenizer,
+            min(request.sampling.max_tokens, room),
+            constraint,
+            matcher,
+        )
         self._check_memory(item)
         self.loop.submit(item)
         return handle

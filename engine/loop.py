@@ -32,6 +32,7 @@ class Limits:
     prefix_bytes: int = 192 * 2**20
     max_batch: int = 16
     chunk: int = 128
+    max_rows: int = 24
 
 
 class Loop:
@@ -132,6 +133,7 @@ class Loop:
             free -= needed
             # What the prefix cache holds is lent: it gives way to running requests.
             self.prefix.make_room(free)
+            item.kv_bytes_per_token = self.decoder.kv_bytes_per_token
             item.admit(self.decoder.new_cache(item.capacity))
             self.active.append(item)
 
@@ -175,18 +177,47 @@ class Loop:
         return small
 
     def _decode_all(self) -> None:
-        """One token for every request that has its first one."""
+        """One token, or an accepted draft and one, for every request that has its first one."""
         batch = [a for a in self.active if not a.prefilling and not a.finished and a.cache is not None]
-        if not batch:
-            return
-        ids = torch.tensor([a.history.output[-1] for a in batch], device=self.decoder.device)
-        segments = [Segment(a.cache, 1) for a in batch if a.cache is not None]
-        logits = self.decoder.logits(self.decoder.forward(ids, segments))
-        self.steps += 1
-        self.busy_batch.append(len(batch))
-        for item, row in zip(batch, logits, strict=True):
-            item.batch_sizes.append(len(batch))
+        if batch:
+            self.steps += 1
+            self.busy_batch.append(len(batch))
+        for group in self._groups([(item, item.draft()) for item in batch]):
+            self._decode(group, len(batch))
+
+    def _groups(self, wanted: list[tuple[Active, list[int]]]) -> list[list[tuple[Active, list[int]]]]:
+        """Splits a step so that no forward pass has more rows than the decoding kernel is meant for."""
+        groups: list[list[tuple[Active, list[int]]]] = []
+        rows = self.limits.max_rows + 1
+        for item, draft in wanted:
+            if rows + 1 + len(draft) > self.limits.max_rows:
+                groups.append([])
+                rows = 0
+            groups[-1].append((item, draft))
+            rows += 1 + len(draft)
+        return groups
+
+    def _decode(self, group: list[tuple[Active, list[int]]], batch_size: int) -> None:
+        ids = [token for item, draft in group for token in (item.history.output[-1], *draft)]
+        segments = [Segment(item.cache, 1 + len(draft)) for item, draft in group if item.cache is not None]
+        hidden = self.decoder.forward(torch.tensor(ids, device=self.decoder.device), segments)
+        logits = self.decoder.logits(hidden)
+        row = 0
+        for item, draft in group:
+            item.batch_sizes.append(batch_size)
+            self._check_draft(item, draft, logits[row : row + 1 + len(draft)])
+            row += 1 + len(draft)
+
+    def _check_draft(self, item: Active, draft: list[int], logits: torch.Tensor) -> None:
+        """Chooses at each position; goes on as long as the choice is what was drafted. Forgets the rest."""
+        before = len(item.history.output)
+        for expected, row in zip([*draft, None], logits, strict=True):
             self._accept(item, row)
+            if item.finished or item.history.output[-1] != expected:
+                break
+        if draft and item.lookup and item.cache is not None:
+            item.lookup.report(len(draft), len(item.history.output) - before - 1)
+            item.cache.truncate(len(item.prompt_ids) + len(item.history.output) - 1)
 
     def _accept(self, item: Active, logits: torch.Tensor) -> None:
         """A request whose own sampling fails ends alone."""

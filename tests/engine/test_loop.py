@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -23,6 +23,14 @@ def engine() -> Iterator[Engine]:
 
 def ask(prompt: str, **settings: object) -> Request:
     return Request(prompt=prompt, sampling=Sampling.from_dict({"max_tokens": 30, **settings}))
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """What the loop does right after a result takes it a moment."""
+    deadline = time.monotonic() + 5
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert condition()
 
 
 def test_a_repeated_prompt_hits_and_changes_nothing(engine: Engine) -> None:
@@ -66,7 +74,7 @@ def test_the_prefix_cache_gives_way_to_requests() -> None:
     per_token = 2 * 3 * 2 * 16 * 4
     with tiny_engine(model, chunk=16, kv_bytes=100 * per_token, prefix_bytes=80 * per_token) as small:
         small.generate(ask("x" * 64, max_tokens=4))
-        assert small.stats()["prefix_bytes"] == 64 * per_token
+        wait_for(lambda: small.stats()["prefix_bytes"] == 64 * per_token)
         assert small.generate(ask("y" * 60, max_tokens=30)).error is None
         assert small.stats()["prefix_bytes"] <= 80 * per_token
 
@@ -169,10 +177,7 @@ def test_cancel_ends_within_one_step_and_frees_memory() -> None:
             if isinstance(event, FinishEvent):
                 assert event.result.finish_reason == "cancelled"
         assert seen <= 30
-        deadline = time.monotonic() + 5
-        while made.stats()["kv_bytes_used"] and time.monotonic() < deadline:
-            time.sleep(0.005)
-        assert made.stats()["kv_bytes_used"] == 0
+        wait_for(lambda: made.stats()["kv_bytes_used"] == 0)
 
 
 def test_closing_ends_every_request_and_refuses_new_ones() -> None:
@@ -209,4 +214,5 @@ def test_nobody_overtakes_a_request_that_waits_for_memory() -> None:
             "small": made.submit(ask("s" * 5, max_tokens=5, **settings)),
         }
         queued = {name: handle.result(30).timings["queue_ms"] or 0.0 for name, handle in handles.items()}
-    assert queued["running"] < queued["large"] <= queued["small"]
+    # There was room for the small one at once; it waits all the same, or the large one might wait for ever.
+    assert queued["small"] > 0.5 * queued["large"] > queued["running"]

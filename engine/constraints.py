@@ -1,0 +1,328 @@
+"""Masks that keep an output inside a grammar, by llguidance, and the guards around them.
+
+A schema is checked against its metaschema and size limits before compiling, one that can't be enforced is
+refused with
+the reason, and the finished text is validated again: duplicate keys, say, are beyond a grammar.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import llguidance
+import numpy as np
+import torch
+from jsonschema import exceptions as schema_errors
+from jsonschema import validators
+from torch import Tensor
+
+from engine.errors import EngineError, InvalidRequest
+from engine.tokenizer import ModelTokenizer
+from engine.types import Passage, Request
+
+MAX_SCHEMA_BYTES = 128 * 1024
+MAX_GRAMMAR_BYTES = 1024 * 1024
+MAX_DEPTH = 64
+JSON_OPTIONS: Any = {"whitespace_flexible": False}
+# About a second of regex analysis at most; llguidance's own defaults for what a step may cost.
+LIMITS = llguidance.LLParserLimits(initial_lexer_fuel=20_000_000, max_grammar_size=2_000_000)
+# compute_bitmask lets go of the GIL, so a mask is made while the loop's thread runs the forward pass.
+_pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine-mask")
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A compiled constraint: what kind it is, its grammar for llguidance, and what validates the finished
+    text.
+    """
+
+    kind: str
+    grammar: str
+    schema: Any = None
+    passages: tuple[Passage, ...] = ()
+
+
+def of_request(request: Request) -> Constraint | None:
+    """The request's constraint, not yet compiled; raises `InvalidRequest` for a bad one. None without one."""
+    if request.schema is not None:
+        check_schema(request.schema)
+        return Constraint("schema", _schema_grammar(request.schema), request.schema)
+    if request.regex is not None:
+        return Constraint("regex", llguidance.LLMatcher.grammar_from_regex(_sized(request.regex, "regex")))
+    if request.choices is not None:
+        return Constraint("choices", choices_grammar(request.choices))
+    if request.grammar is not None:
+        return Constraint(
+            "grammar", llguidance.LLMatcher.grammar_from_lark(_sized(request.grammar, "grammar"))
+        )
+    if request.quotes is not None:
+        return Constraint("quotes", quotes_grammar(request.quotes), passages=request.quotes)
+    if request.tools:
+        from engine.tools import call_schema
+
+        schema = call_schema(request.tools)
+        check_schema(schema)
+        return Constraint("tools", _schema_grammar(schema), schema)
+    return None
+
+
+def _sized(text: object, field: str) -> str:
+    if not isinstance(text, str) or not text or len(text.encode()) > MAX_GRAMMAR_BYTES:
+        raise InvalidRequest(
+            f"invalid_{field}", f"{field} must be text of 1 to {MAX_GRAMMAR_BYTES} bytes", field
+        )
+    return text
+
+
+def choices_grammar(choices: Sequence[str]) -> str:
+    """A grammar of literal alternatives."""
+    options = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
+    return str(llguidance.LLMatcher.grammar_from_lark(_sized(f"start: {options}", "choices")))
+
+
+def quotes_grammar(passages: Sequence[Passage]) -> str:
+    """A grammar of runs of whole words, at least one, that occur in a passage."""
+    if not passages or not all(p.text.strip() for p in passages):
+        raise InvalidRequest("invalid_quotes", "quotes must hold passages with text", "quotes")
+    rules = [f'Q{i}: %regex {{"substring_words": {json.dumps(p.text)}}}' for i, p in enumerate(passages)]
+    start = "start: " + " | ".join(f"q{i}" for i in range(len(passages)))
+    parts = [f"q{i}: Q{i}" for i in range(len(passages))]
+    return str(llguidance.LLMatcher.grammar_from_lark("\n".join([start, *parts, *rules])))
+
+
+def check_schema(schema: object) -> None:
+    """Refuses a schema that is too large, too deep, not valid by its metaschema or that refers elsewhere."""
+    if not isinstance(schema, (Mapping, bool)):
+        raise InvalidRequest("invalid_schema", f"schema is {type(schema).__name__}; give an object", "schema")
+    try:
+        size = len(json.dumps(schema))
+        depth = _depth(schema, 0)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest("invalid_schema", f"schema is not JSON: {error}", "schema") from None
+    if size > MAX_SCHEMA_BYTES:
+        raise InvalidRequest(
+            "schema_too_large", f"schema has {size} bytes; at most {MAX_SCHEMA_BYTES}", "schema"
+        )
+    if depth > MAX_DEPTH:
+        raise InvalidRequest("schema_too_large", f"schema is nested over {MAX_DEPTH} deep", "schema")
+    if schema is False:
+        raise InvalidRequest("invalid_schema", "schema is false: no text satisfies it", "schema")
+    try:
+        plain: Any = schema
+        validators.validator_for(plain, default=validators.Draft202012Validator).check_schema(plain)
+    except schema_errors.SchemaError as error:
+        where = "/".join(map(str, error.absolute_path)) or "its root"
+        raise InvalidRequest(
+            "invalid_schema", f"not a JSON schema: at {where}: {error.message}", "schema"
+        ) from None
+    _check_references(schema, schema)
+
+
+def _depth(value: object, level: int) -> int:
+    if level > MAX_DEPTH:
+        return level
+    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return max((_depth(child, level + 1) for child in children), default=level)
+
+
+def _check_references(value: object, root: object) -> None:
+    """Refuses $ref to other documents and chains of $ref that lead nowhere but back."""
+    if isinstance(value, list):
+        for item in value:
+            _check_references(item, root)
+    if not isinstance(value, Mapping):
+        return
+    target = value.get("$ref")
+    if isinstance(target, str):
+        if not target.startswith("#"):
+            raise InvalidRequest(
+                "unsupported_schema", f"$ref {target!r} leaves the schema; inline it", "schema"
+            )
+        _follow(target, root)
+    for item in value.values():
+        _check_references(item, root)
+
+
+def _follow(target: str, root: object) -> None:
+    seen: set[str] = set()
+    while True:
+        if target in seen:
+            raise InvalidRequest("invalid_schema", f"$ref {target!r} refers to itself without end", "schema")
+        seen.add(target)
+        found = _resolve(target, root)
+        if not (isinstance(found, Mapping) and isinstance(found.get("$ref"), str)):
+            return
+        target = found["$ref"]
+
+
+def _resolve(target: str, root: object) -> object:
+    found = root
+    for part in target.lstrip("#").strip("/").split("/") if target.strip("#/") else []:
+        key = part.replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and key.isdigit() and int(key) < len(found):
+            found = found[int(key)]
+        elif isinstance(found, Mapping) and key in found:
+            found = found[key]
+        else:
+            # An anchor or an id: the compiler resolves or refuses it.
+            return None
+    return found
+
+
+def _schema_grammar(schema: Any) -> str:
+    text = json.dumps({} if schema is True else schema)
+    return str(llguidance.LLMatcher.grammar_from_json_schema(text, overrides=JSON_OPTIONS))
+
+
+class Grammars:
+    """Compiles constraints for one tokenizer; compiled ones are kept and copied."""
+
+    def __init__(self, tokenizer: ModelTokenizer, n_vocab: int) -> None:
+        self.tokenizer, self.n_vocab = tokenizer, n_vocab
+        self._compiled = lru_cache(maxsize=64)(self._compile)
+        self._lazy: Any = None
+
+    @property
+    def backend(self) -> Any:
+        """llguidance's view of the tokenizer (made on first use: about half a second)."""
+        if self._lazy is None:
+            wrapper = llguidance.TokenizerWrapper(_Spelled(self.tokenizer))
+            eos = sorted(self.tokenizer.eos_ids)
+            self._lazy = llguidance.LLTokenizer(wrapper, n_vocab=self.n_vocab, eos_token=eos)
+        return self._lazy
+
+    def matcher(self, constraint: Constraint) -> Matcher:
+        """A fresh matcher; raises `InvalidRequest` naming what can't be enforced."""
+        return Matcher(self._compiled(constraint.kind, constraint.grammar).deep_copy(), self.n_vocab)
+
+    def _compile(self, kind: str, grammar: str) -> Any:
+        made = llguidance.LLMatcher(self.backend, grammar, log_level=0, limits=LIMITS)
+        if made.is_error():
+            reason = made.get_error().splitlines()[0]
+            field = "schema" if kind in ("schema", "tools") else kind
+            raise InvalidRequest(f"unsupported_{field}", f"this {field} can't be enforced: {reason}", field)
+        return made
+
+
+class _Spelled:
+    """The attributes llguidance asks a tokenizer for."""
+
+    def __init__(self, tokenizer: ModelTokenizer) -> None:
+        self.eos_token_id = min(tokenizer.eos_ids)
+        self.bos_token_id = tokenizer.bos_id
+        self.tokens = tokenizer.token_bytes
+        self.special_token_ids = sorted(tokenizer.special_ids)
+        self._encode = tokenizer.encode_text
+
+    def __call__(self, text: bytes) -> list[int]:
+        return self._encode(text.decode("utf-8"))
+
+
+class Matcher:
+    """The state of one request's grammar.
+
+    Tokens are consumed once they are final, so no draft needs undoing.
+    """
+
+    def __init__(self, backend: Any, n_vocab: int) -> None:
+        self.backend, self.n_vocab = backend, n_vocab
+        self.mask_seconds = 0.0
+        self.masks = 0
+        self._pending: Future[bytes] | None = None
+
+    def prepare(self) -> None:
+        """Starts computing the next mask in the background."""
+        if self._pending is None and not self.backend.is_stopped():
+            self._pending = _pool.submit(self._bits)
+
+    def _bits(self) -> bytes:
+        start = time.perf_counter()
+        found: bytes = self.backend.compute_bitmask()
+        self.mask_seconds += time.perf_counter() - start
+        self.masks += 1
+        return found
+
+    def allowed(self) -> Tensor:
+        """Which tokens may come next, bool [vocab]."""
+        self.prepare()
+        bits = self._pending.result() if self._pending else self._bits()
+        self._pending = None
+        self._check()
+        # llguidance's torch helper goes through torch.compile and costs milliseconds on a CPU.
+        flags = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")[: self.n_vocab]
+        return torch.from_numpy(flags).bool()
+
+    def apply(self, logits: Tensor) -> Tensor:
+        """Logits with everything outside the grammar at -inf."""
+        return logits.masked_fill(~self.allowed().to(logits.device), -torch.inf)
+
+    def consume(self, token_id: int) -> None:
+        """Advances by a chosen token."""
+        self._settle()
+        self.backend.consume_token(token_id)
+        self._check()
+
+    def admissible(self, draft: list[int]) -> int:
+        """How many leading tokens of a draft the grammar would take."""
+        self._settle()
+        return int(self.backend.validate_tokens(draft)) if draft else 0
+
+    @property
+    def complete(self) -> bool:
+        """True when nothing can be added."""
+        return bool(self.backend.is_stopped())
+
+    @property
+    def accepting(self) -> bool:
+        """True when the text so far satisfies the grammar."""
+        return bool(self.backend.is_accepting())
+
+    def _settle(self) -> None:
+        if self._pending is not None:
+            self._pending.result()
+            self._pending = None
+
+    def _check(self) -> None:
+        if self.backend.is_error():
+            raise EngineError("constraint_failed", f"the constraint failed: {self.backend.get_error()[:300]}")
+
+
+def parse(constraint: Constraint, text: str) -> Any:
+    """The value of a finished text. Raises `EngineError` when it breaks the schema after all."""
+    if constraint.kind == "quotes":
+        return find_quote(constraint.passages, text)
+    if constraint.schema is None:
+        return text
+    try:
+        value = json.loads(text, object_pairs_hook=_unique)
+    except ValueError as error:
+        raise EngineError("schema_mismatch", f"the output is not acceptable JSON: {error}") from None
+    schema = constraint.schema
+    maker = validators.validator_for(schema, default=validators.Draft202012Validator)
+    problem = schema_errors.best_match(maker(schema).iter_errors(value))
+    if problem is not None:
+        where = "/".join(map(str, problem.absolute_path)) or "its root"
+        raise EngineError("schema_mismatch", f"the output breaks the schema at {where}: {problem.message}")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("an object has the same key twice")
+    return found
+
+
+def find_quote(passages: Sequence[Passage], text: str) -> dict[str, Any]:
+    """Where the quote lies: {"passage", "start", "end", "text"}, character offsets in the passage."""
+    for passage in passages:
+        start = passage.text.find(text)
+        if start >= 0:
+            return {"passage": passage.id, "start": start, "end": start + len(text), "text": text}
+    raise EngineError("quote_mismatch", "the quote is in no passage")
