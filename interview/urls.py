@@ -1,0 +1,26 @@
+"""Addresses (design: one noun a room; the same word in URL, view, template and test)."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.urls import include, path
+
+from interview import health, home
+from interview.api import api
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("", include("interview.questions.urls")),
+    path("practice/", include("interview.practice.urls")),
+    path("", include("interview.calculators.urls")),
+    path("playground/", include("interview.playground.urls")),
+    path("documents/", include("interview.documents.urls")),
+    path("runs/", include("interview.runs.urls")),
+    path("", include("interview.teaching.urls")),
+    path("account/", include("interview.accounts.urls")),
+    path("api/v1/", api.urls),
+    path("healthz/live", health.live, name="live"),
+    path("healthz/ready", health.ready, name="ready"),
+]
+if settings.DEBUG:
+    urlpatterns.append(path("patterns/", home.patterns, name="patterns"))
