@@ -11,7 +11,7 @@ from interview.api import api
 urlpatterns = [
     path("", home.home, name="home"),
     path("", include("interview.questions.urls")),
-    path("practice/", include("interview.practice.urls")),
+    path("", include("interview.practice.urls")),
     path("", include("interview.calculators.urls")),
     path("playground/", include("interview.playground.urls")),
     path("documents/", include("interview.documents.urls")),

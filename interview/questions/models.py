@@ -34,6 +34,9 @@ class Question(models.Model):
     topic = models.ForeignKey(Topic, on_delete=models.PROTECT, related_name="questions")
     level = models.CharField(max_length=16, choices=LEVELS)
     title = models.CharField(max_length=200)
+    position = models.PositiveIntegerField(
+        default=0, help_text="Place in the bank: topic, then level, then id"
+    )
     prompt = models.TextField()
     strong = models.TextField()
     weak = models.TextField()
@@ -46,7 +49,7 @@ class Question(models.Model):
     retired = models.DateTimeField(null=True, blank=True)
 
     class Meta:
-        ordering = ["topic__order", "topic_id", "id"]
+        ordering = ["position", "id"]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(level__in=[level for level, _ in LEVELS]), name="question_level_is_known"

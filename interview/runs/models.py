@@ -29,6 +29,7 @@ class Run(models.Model):
     worker = models.CharField(max_length=120, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
     cancel_requested = models.BooleanField(default=False)
+    history = models.JSONField(default=list, help_text="Earlier attempts that were lost or put back")
     idempotency_key = models.CharField(max_length=80, null=True, blank=True)
     input_hash = models.CharField(max_length=64)
     created = models.DateTimeField(default=timezone.now)

@@ -1,0 +1,8 @@
+"""What other rooms may hear about accounts."""
+
+from __future__ import annotations
+
+from django.dispatch import Signal
+
+# Sent inside the transaction, before a guest's rows move to an account: guest=User, user=User.
+guest_adopted = Signal()
