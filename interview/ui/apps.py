@@ -1,3 +1,5 @@
+"""The look: template tags, fonts and the page of patterns."""
+
 from django.apps import AppConfig
 
 
