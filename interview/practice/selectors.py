@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 from django.db.models import QuerySet
@@ -166,7 +167,7 @@ def answer_pieces(text: str, points: Iterable[dict[str, Any]]) -> list[Piece]:
         {0, len(text), *(b for _, start, end, _ in spans for b in (start, end) if 0 <= b <= len(text))}
     )
     pieces = []
-    for start, end in zip(borders, borders[1:], strict=False):
+    for start, end in pairwise(borders):
         over = [(number, state) for number, s, e, state in spans if s <= start and end <= e]
         worst = max((state for _, state in over), key=STATES.index, default="")
         pieces.append(Piece(text[start:end], tuple(number for number, _ in over), worst))
