@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
@@ -15,7 +17,11 @@ def home(request: HttpRequest) -> HttpResponse:
     return render(
         request,
         "home.html",
-        {"question": questions.question_of_the_day(), "topics": questions.topic_list()},
+        {
+            "question": questions.question_of_the_day(),
+            "topics": questions.topic_list(),
+            "idempotency_key": uuid.uuid4().hex,
+        },
     )
 
 

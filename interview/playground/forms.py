@@ -101,3 +101,15 @@ class GenerateForm(forms.Form):
         if data["seed"] is not None:
             sampling["seed"] = data["seed"]
         return {"messages": messages, "sampling": sampling}
+
+
+def form_values(body: dict[str, Any]) -> dict[str, Any]:
+    """The form's values for a stored request: the other way round of `request_body`."""
+    texts = {message["role"]: message["content"] for message in body["messages"]}
+    sampling = body["sampling"]
+    return {
+        **sampling,
+        "prompt": texts.get("user", ""),
+        "system": texts.get("system", ""),
+        "stop": "\n".join(sampling.get("stop", [])),
+    }

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import uuid
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from interview.accounts.owners import owner_of, owner_or_guest
-from interview.playground.forms import GenerateForm
+from interview.plain_text import storable
+from interview.playground.forms import PROMPT_LIMIT, GenerateForm, form_values
 from interview.runs import selectors as runs
+from interview.runs.models import Run
 from interview.runs.services import IdempotencyConflict, QuotaExceeded, run_create
 
 RECENT = 5
@@ -26,8 +29,15 @@ def playground(request: HttpRequest) -> HttpResponse:
 def generate(request: HttpRequest) -> HttpResponse:
     """A prompt and its settings; sending it queues a run and goes to the run's page."""
     if request.method == "GET":
-        initial = {"idempotency_key": uuid.uuid4().hex, "prompt": request.GET.get("prompt", "")[:2000]}
-        return _generate_page(request, GenerateForm(initial=initial))
+        run = _own_run(request)
+        initial = (
+            form_values(run.input)
+            if run
+            else {"prompt": storable(request.GET.get("prompt", ""))[:PROMPT_LIMIT]}
+        )
+        return _generate_page(
+            request, GenerateForm(initial={**initial, "idempotency_key": uuid.uuid4().hex}), run=run
+        )
     form = GenerateForm(request.POST)
     if not form.is_valid():
         return _generate_page(request, form, status=422)
@@ -44,10 +54,32 @@ def generate(request: HttpRequest) -> HttpResponse:
     except IdempotencyConflict as conflict:
         form.add_error(None, str(conflict))
         return _generate_page(request, form, status=409)
-    return redirect("runs:run", run_id=run.pk)
+    return redirect(f"{reverse('playground:generate')}?run={run.pk}")
 
 
-def _generate_page(request: HttpRequest, form: GenerateForm, status: int = 200) -> HttpResponse:
+def _own_run(request: HttpRequest) -> Run | None:
+    """The run named by `?run=`; 404 unless it is a generation of this owner."""
+    name = request.GET.get("run", "")
+    if not name:
+        return None
+    try:
+        run = runs.run_get(uuid.UUID(name), owner_of(request))
+    except ValueError:
+        run = None
+    if run is None or run.kind != "generate":
+        raise Http404("No such run.")
+    return run
+
+
+def _generate_page(
+    request: HttpRequest, form: GenerateForm, *, run: Run | None = None, status: int = 200
+) -> HttpResponse:
     owner = owner_of(request)
-    recent = runs.run_list(owner).filter(kind="generate")[:RECENT] if owner else []
-    return render(request, "playground/generate.html", {"form": form, "recent": recent}, status=status)
+    context = {
+        "form": form,
+        "run": run,
+        "standing": runs.standing(run) if run else None,
+        "trace": runs.trace_get(run) if run else None,
+        "recent": runs.run_list(owner).filter(kind="generate")[:RECENT] if owner else [],
+    }
+    return render(request, "playground/generate.html", context, status=status)

@@ -17,6 +17,15 @@ from interview.practice.models import Attempt, Draft, ReviewCard
 from interview.questions.models import Question
 
 STATES = ("met", "partial", "missing", "contradicted")
+NOTES = {
+    "empty": "There was nothing to assess.",
+    "restates_question": "This mostly repeats the question. Words of the question earn nothing.",
+    "keyword_list": "This is a list of terms. Say how they hang together, in sentences.",
+    "needs_review": "The grader is not sure about a part of this. Compare it with the strong answer yourself.",
+    "identical_to_reference": "This is the strong answer word for word. It counts, but it trains nothing.",
+    "not_english": "Only answers in English can be assessed so far. Your answer is kept.",
+    "too_long": "This is longer than the grader reads. Nothing was cut: shorten it and submit again.",
+}
 WORDS = {"met": "Met", "partial": "Partly there", "missing": "Missing", "contradicted": "Contradicted"}
 
 
@@ -86,10 +95,7 @@ class Piece:
     text: str
     numbers: tuple[int, ...] = ()
     state: str = ""
-
-    @property
-    def marks(self) -> str:
-        return " ".join(str(number) for number in self.numbers)
+    point: str = ""
 
 
 @dataclass(frozen=True)
@@ -112,6 +118,7 @@ class VerdictView:
     pieces: list[Piece]
     misconceptions: list[dict[str, Any]]
     flags: list[str]
+    notes: list[str]
     n_met: int
     probe: ProbeView | None
     answered_probes: list[ProbeView]
@@ -128,13 +135,21 @@ def verdict_view(attempt: Attempt) -> VerdictView | None:
         verdict=verdict["verdict"],
         score=verdict["score"],
         points=points,
-        pieces=answer_pieces(attempt.text, verdict["points"]),
+        pieces=answer_pieces(attempt.text, _numbered(attempt)),
         misconceptions=verdict["misconceptions"],
         flags=verdict["flags"],
+        notes=[NOTES[flag] for flag in verdict["flags"] if flag in NOTES],
         n_met=sum(point.state == "met" for point in points),
         probe=_next_probe(points, probes),
         answered_probes=[probe for probe in probes if probe.answers],
     )
+
+
+def _numbered(attempt: Attempt) -> list[dict[str, Any]]:
+    """The graded points with their number in the rubric (a probe is graded on a part of it)."""
+    numbers = {point["id"]: number for number, point in enumerate(attempt.rubric.body["points"], start=1)}
+    graded = (attempt.verdict or {})["points"]
+    return [{**point, "number": numbers[point["id"]]} for point in graded if point["id"] in numbers]
 
 
 def point_views(attempt: Attempt) -> list[PointView]:

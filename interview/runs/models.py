@@ -57,6 +57,12 @@ class Run(models.Model):
         return f"{self.kind} {self.id} ({self.state})"
 
     @property
+    def prompt_words(self) -> str:
+        """The first words of what was asked, for lists."""
+        asked = (self.input.get("messages") or [{"content": self.input.get("prompt", "")}])[-1]["content"]
+        return asked if len(asked) <= 60 else f"{asked[:59]}…"
+
+    @property
     def ended(self) -> bool:
         return self.state in ENDED
 
