@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\u00ad\ufeff\u115f\u1160\u3164]+")
@@ -10,7 +11,18 @@ INVISIBLE = re.compile(r"[\s\u200b-\u200f\u2028-\u202e\u2060-\u2064\u00ad\ufeff\
 
 def storable(text: str) -> str:
     """Replace what no database holds (NUL, lone surrogates) by U+FFFD and unify line ends."""
-    return UNSTORABLE.sub("\ufffd", text.replace("\r\n", "\n").replace("\r", "\n"))
+    return UNSTORABLE.sub("\ufffd", text.replace("\r\n", "\n"))
+
+
+def storable_json(value: Any) -> Any:
+    """The same for every string inside a JSON value, keys too."""
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, dict):
+        return {storable(str(key)): storable_json(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [storable_json(part) for part in value]
+    return value
 
 
 def is_blank(text: str) -> bool:

@@ -7,6 +7,7 @@ from django.urls import include, path
 
 from interview import health, home
 from interview.api import api
+from interview.runs import views as runs
 
 urlpatterns = [
     path("", home.home, name="home"),
@@ -18,6 +19,7 @@ urlpatterns = [
     path("runs/", include("interview.runs.urls")),
     path("", include("interview.teaching.urls")),
     path("account/", include("interview.accounts.urls")),
+    path("api/v1/runs/<uuid:run_id>/events", runs.events, name="run_events"),
     path("api/v1/", api.urls),
     path("healthz/live", health.live, name="live"),
     path("healthz/ready", health.ready, name="ready"),

@@ -11,6 +11,10 @@ from django.conf import settings
 from django.test import Client
 
 from interview.accounts.models import User
+from interview.questions.loader import Bank, load_bank
+from interview.questions.management.commands.load_questions import BANK
+from interview.questions.models import Question
+from interview.questions.services import bank_sync
 
 PASSWORD = "correct horse battery staple"
 
@@ -66,3 +70,22 @@ def other_client(other: User) -> Client:
 @pytest.fixture
 def anonymous_client(db: None) -> Client:
     return Client()
+
+
+@pytest.fixture(scope="session")
+def parsed_bank() -> Bank:
+    """The bank's files, read once."""
+    return load_bank(BANK)
+
+
+@pytest.fixture
+def bank(db: None, parsed_bank: Bank) -> Bank:
+    """The whole question bank in the database."""
+    bank_sync(parsed_bank)
+    return parsed_bank
+
+
+@pytest.fixture
+def question(bank: Bank) -> Question:
+    """The question most tests are about."""
+    return Question.objects.select_related("rubric").get(pk="why-is-long-context-expensive")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interview.runs.kinds import JSON, Interrupted, Job, Kind, RunFailed, register
+from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
 
 def generate(job: Job) -> JSON:
@@ -37,4 +37,16 @@ def generate(job: Job) -> JSON:
     return {**result.to_dict(), "per_token": tokens}
 
 
-register(Kind(name="generate", title="Generate", execute=generate))
+def check(body: JSON) -> JSON:
+    """A generation's input as it is stored; the engine's own validation speaks first."""
+    from engine import EngineError, Request
+
+    try:
+        Request.from_dict(body)
+    except EngineError as error:
+        field = getattr(error, "field", None)
+        raise InputRefused(error.code, error.message, (str(field),) if field else ()) from error
+    return body
+
+
+register(Kind(name="generate", title="Generate", execute=generate, check=check))

@@ -177,15 +177,17 @@ def point_views(attempt: Attempt) -> list[PointView]:
 
 def answer_pieces(text: str, points: Iterable[dict[str, Any]]) -> list[Piece]:
     """Cut the answer at every border of evidence, so that overlapping evidence nests in no wrong way."""
-    spans = [(n, *p["evidence"], p["state"]) for n, p in enumerate(points, start=1) if p["evidence"]]
-    borders = sorted(
-        {0, len(text), *(b for _, start, end, _ in spans for b in (start, end) if 0 <= b <= len(text))}
-    )
+    spans = [(p["number"], p["id"], *p["evidence"], p["state"]) for p in points if p["evidence"]]
+    ends = {border for _, _, start, end, _ in spans for border in (start, end) if 0 <= border <= len(text)}
     pieces = []
-    for start, end in pairwise(borders):
-        over = [(number, state) for number, s, e, state in spans if s <= start and end <= e]
-        worst = max((state for _, state in over), key=STATES.index, default="")
-        pieces.append(Piece(text[start:end], tuple(number for number, _ in over), worst))
+    for start, end in pairwise(sorted({0, len(text)} | ends)):
+        over = [span for span in spans if span[2] <= start and end <= span[3]]
+        if not over:
+            pieces.append(Piece(text[start:end]))
+            continue
+        worst = max(over, key=lambda span: STATES.index(span[4]))
+        closing = tuple(span[0] for span in over if span[3] == end)
+        pieces.append(Piece(text[start:end], closing, worst[4], worst[1]))
     return pieces
 
 

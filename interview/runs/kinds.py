@@ -19,6 +19,15 @@ class RunFailed(Exception):
     """The run can't succeed and trying again won't help; the message is shown to its owner."""
 
 
+class InputRefused(Exception):
+    """The input of a run can't be used: a stable code, where the fault is, what is allowed."""
+
+    def __init__(self, code: str, message: str, loc: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.loc = loc
+
+
 class Interrupted(Exception):
     """The worker is stopping: the run goes back to the queue untouched."""
 
@@ -65,12 +74,16 @@ class Job:
 
 @dataclass(frozen=True)
 class Kind:
-    """A named sort of run: `execute` works in the worker, `ended` runs in the finishing transaction."""
+    """A named sort of run: `execute` works in the worker, `ended` runs in the finishing transaction.
+
+    A kind with a `check` may be queued through the API: it returns the input to store or raises InputRefused.
+    """
 
     name: str
     title: str
     execute: Callable[[Job], JSON]
     ended: Callable[[Run], None] | None = None
+    check: Callable[[JSON], JSON] | None = None
     counts_against_quota: bool = True
 
 
@@ -85,6 +98,15 @@ def register(kind: Kind) -> None:
 def kind_of(run: Run) -> Kind:
     """The kind of a run. Raises KeyError for a kind this version doesn't know."""
     return _kinds[run.kind]
+
+
+def checked_input(kind: str, body: JSON) -> JSON:
+    """The input of a run asked for through the API. Raises InputRefused."""
+    public = sorted(name for name, known in _kinds.items() if known.check is not None)
+    known = _kinds.get(kind)
+    if known is None or known.check is None:
+        raise InputRefused("unknown_kind", f"Unknown kind {kind!r}. Allowed: {', '.join(public)}.")
+    return known.check(body)
 
 
 def quota_kinds() -> list[str]:

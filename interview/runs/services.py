@@ -16,6 +16,7 @@ from kombu.exceptions import OperationalError
 
 from interview import __version__
 from interview.accounts.models import User
+from interview.plain_text import storable_json
 from interview.runs import kinds
 from interview.runs.connection import LOST
 from interview.runs.models import ATTEMPT_CAP, CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED, Run, Trace
@@ -44,6 +45,7 @@ def canonical_hash(value: Any) -> str:
 @transaction.atomic
 def run_create(*, owner: User, kind: str, input: dict[str, Any], idempotency_key: str | None = None) -> Run:
     """Store a run and wake a worker on commit. Raises QuotaExceeded, IdempotencyConflict."""
+    input = storable_json(input)
     input_hash = canonical_hash([kind, input])
     if idempotency_key and (known := _run_by_key(owner, idempotency_key, input_hash)):
         return known
@@ -140,7 +142,9 @@ def run_end_cancelled(run: Run, output: dict[str, Any] | None, trace: dict[str, 
 def _end(run: Run, state: str, reason: str, output: dict[str, Any] | None, trace: dict[str, Any]) -> bool:
     now = timezone.now()
     mine = Run.objects.filter(pk=run.pk, state=RUNNING, attempt=run.attempt)
-    ended = mine.update(state=state, reason=reason, output=output, finished=now, lease_until=None)
+    ended = mine.update(
+        state=state, reason=reason, output=storable_json(output), finished=now, lease_until=None
+    )
     if not ended:
         log.info("late_finish_ignored", run=str(run.pk), attempt=run.attempt, state=state)
         return False
@@ -166,6 +170,7 @@ def _write_trace(run: Run, trace: dict[str, Any]) -> None:
         "request": run.input,
         **trace,
     }
+    body = storable_json(body)
     Trace.objects.create(run=run, body=body, hash=canonical_hash(body))
 
 
