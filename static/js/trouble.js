@@ -1,4 +1,5 @@
 // A request that failed says so at the top of the page; what was typed stays where it is.
+// Parts that can do without an answer say data-quiet.
 const REASONS = {
   403: "This page has been open too long, or you are signed out. Copy what you typed, reload the page and send it again.",
   404: "That is no longer here, or it belongs to somebody else.",
@@ -8,6 +9,7 @@ const REASONS = {
 };
 
 document.addEventListener("htmx:responseError", (event) => {
+  if (event.detail.elt.closest("[data-quiet]")) return;
   const status = event.detail.xhr.status;
   tell(REASONS[status] || `The server answered with an error (${status}). What you typed is kept; try again.`);
 });
