@@ -50,7 +50,7 @@ class Publisher:
         if self._tokens:
             batch, self._tokens = self._tokens, []
             self._write("tokens", {"tokens": batch})
-        self._flushed = time.monotonic()
+            self._flushed = time.monotonic()
 
     def _write(self, kind: str, data: dict[str, Any]) -> None:
         if self._lost:
