@@ -190,7 +190,9 @@ def load_bank(path: Path) -> Bank:
             errors.append(BankError(folder / TOPIC_FILE, 1, "a topic folder needs this file"))
         for file in sorted(folder.glob("*.md")):
             document = read_document(file)
-            if file.name == TOPIC_FILE:
+            if not document.meta:
+                pass  # nothing to look at; its errors say why
+            elif file.name == TOPIC_FILE:
                 _keep(topics, _topic(document, folder.name))
             else:
                 _keep_question(questions, _question(document, folder.name))
@@ -427,7 +429,7 @@ def _sections(document: Document) -> tuple[str, ...]:
             )
     for title in SECTIONS:
         if not document.sections.get(title):
-            line = document.section_lines.get(title, document.line())
+            line = document.section_lines.get(title, 1)
             problem = "is empty" if title in document.sections else "is missing"
             document.errors.append(BankError(document.file, line, f"section '## {title}' {problem}"))
     return tuple(document.sections.get(title, "") for title in SECTIONS)
