@@ -1,0 +1,117 @@
+"""`python -m engine`: JSON lines in, JSON lines out, one result a line; logs and progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from engine import registry
+from engine.errors import EngineError, InvalidRequest
+from engine.types import Request
+
+# Commands of other files: name -> (module, function, one line of help); the function takes argv, returns the
+# status.
+DELEGATED = {
+    "grade": ("engine.grading", "grade_command", "grade answers against a rubric or a reference"),
+    "ask": ("engine.grounding", "ask_command", "answer questions from given passages, with citations"),
+    "evaluate": ("engine.grading", "evaluate_command", "run an evaluation set"),
+    "bench": ("engine.bench", "main", "measure the engine, alone or beside others"),
+    "train": ("engine.train", "main", "train a LoRA adapter or a classification head"),
+}
+
+
+def models_dir() -> Path:
+    """Where models lie: PREFILL_MODELS_DIR or var/models."""
+    return Path(os.environ.get("PREFILL_MODELS_DIR", str(registry.DEFAULT_DIR)))
+
+
+def show_progress(stage: str, fraction: float) -> None:
+    """A bar on a terminal, plain lines elsewhere."""
+    filled = int(fraction * 30)
+    end = "\n" if fraction >= 1 or not sys.stderr.isatty() else "\r"
+    print(f"[{'#' * filled}{'.' * (30 - filled)}] {stage}", end=end, file=sys.stderr, flush=True)
+
+
+def each_line(lines: Iterable[str], answer: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
+    """Answers each JSON line with one JSON line; a bad line yields its error, the rest go on, the status is
+    1.
+    """
+    status = 0
+    for line in lines:
+        if not line.strip():
+            continue
+        try:
+            data = json.loads(line)
+            if not isinstance(data, dict):
+                raise InvalidRequest("malformed_line", "each line is one JSON object")
+            found = answer(data)
+        except json.JSONDecodeError as error:
+            found = {"error": {"code": "malformed_line", "message": f"not JSON: {error}"}}
+        except EngineError as error:
+            found = {"error": error.to_dict()}
+        status |= bool(found.get("error"))
+        print(json.dumps(found, ensure_ascii=False), flush=True)
+    return status
+
+
+def generate(argv: Sequence[str]) -> int:
+    """Reads requests from stdin, writes results to stdout."""
+    parser = argparse.ArgumentParser(prog="python -m engine generate", description=generate.__doc__)
+    parser.add_argument("--model", default=os.environ.get("ENGINE_MODEL", registry.DEFAULT_MODEL))
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--format", choices=["int4", "bf16", "fp16", "fp32"])
+    options = parser.parse_args(argv)
+    registry.prepare(options.model, models_dir(), show_progress)
+    from engine.llm import Engine
+
+    with Engine.load(options.model, models_dir(), options.threads, weight_format=options.format) as engine:
+        return each_line(sys.stdin, lambda data: engine.generate(Request.from_dict(data)).to_dict())
+
+
+def model(argv: Sequence[str]) -> int:
+    """Prepares models and prints their cards, one JSON line each."""
+    parser = argparse.ArgumentParser(prog="python -m engine model", description=model.__doc__)
+    parser.add_argument(
+        "names", nargs="*", default=list(registry.MODELS), help=f"of {', '.join(registry.MODELS)}"
+    )
+    for name in parser.parse_args(argv).names or list(registry.MODELS):
+        registry.prepare(name, models_dir(), show_progress)
+        print(json.dumps(registry.card(name, models_dir()).to_dict()), flush=True)
+    return 0
+
+
+def usage() -> str:
+    """One line a command."""
+    own = {"generate": generate.__doc__, "model": model.__doc__}
+    rows = [*own.items(), *((name, text) for name, (_, _, text) in DELEGATED.items())]
+    return "usage: python -m engine COMMAND [options]\n" + "\n".join(
+        f"  {name:<9} {text}" for name, text in rows
+    )
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs one command and returns its exit status."""
+    own = {"generate": generate, "model": model}
+    command, rest = (argv[0], argv[1:]) if argv else ("", [])
+    try:
+        if command in own:
+            return own[command](rest)
+        if command in DELEGATED and find_spec(DELEGATED[command][0]):
+            module, function, _ = DELEGATED[command]
+            return int(getattr(import_module(module), function)(rest))
+    except EngineError as error:
+        print(json.dumps({"error": error.to_dict()}), flush=True)
+        return 1
+    print(usage(), file=sys.stderr)
+    return 0 if command in ("-h", "--help") else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,105 @@
+"""Matrices in the formats the decoder multiplies by: int4 groups, int8 rows, dense."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+GROUP = 32
+# Up to this many rows the int4 kernel beats a bf16 matrix product (measured on AVX-512; see docs/engine.md).
+INT4_ROWS = 24
+
+
+class Linear(Protocol):
+    """Anything that maps [rows, in] to [rows, out]."""
+
+    def __call__(self, x: Tensor) -> Tensor: ...
+
+    @property
+    def n_bytes(self) -> int: ...
+
+
+@dataclass(slots=True)
+class DenseLinear:
+    """y = x W^T + b with W [out, in] in the activations' own type."""
+
+    weight: Tensor
+    bias: Tensor | None = None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return F.linear(x, self.weight, self.bias)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.weight.nbytes + (0 if self.bias is None else self.bias.nbytes)
+
+
+@dataclass(slots=True)
+class Int4Linear:
+    """W in 4-bit groups of 32 along `in`; w = (q - 8) scale + zero. Activations are bf16.
+
+    `packed` comes from `_convert_weight_to_int4pack_for_cpu`, `scales` is [in/32, out, 2] (scale, zero).
+    `dense` is the
+    same matrix in bf16 for many rows at a time, where unpacking again for each block of rows costs more than
+    reading it.
+    """
+
+    packed: Tensor
+    scales: Tensor
+    dense: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        if x.shape[0] > INT4_ROWS:
+            return F.linear(x, self.dense)
+        product: Tensor = torch.ops.aten._weight_int4pack_mm_for_cpu(x, self.packed, GROUP, self.scales)
+        return product
+
+    @property
+    def n_bytes(self) -> int:
+        return self.packed.nbytes + self.scales.nbytes
+
+
+@dataclass(slots=True)
+class Int8Head:
+    """The output matrix as int8 rows with one scale each; the result is fp32.
+
+    The hidden state is split into two int8 halves, h = s (128 hi + lo), so that 14 bits of it
+    reach an exact integer product; a bf16 kernel would round logits near 20 to steps of 1/8.
+    """
+
+    weight: Tensor
+    scale: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        rows = x.shape[0]
+        step = x.abs().amax(-1, keepdim=True).clamp_min_(1e-30).div_(127 * 128)
+        whole = (x / step).round_()
+        high = (whole / 128).round_()
+        halves = torch.cat([high, whole - 128 * high]).to(torch.int8)
+        product = torch._int_mm(halves, self.weight.t())
+        return torch.add(product[rows:], product[:rows], alpha=128).mul(self.scale).mul_(step)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.weight.nbytes + self.scale.nbytes
+
+
+def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor) -> Int4Linear:
+    """Packs q [N, K] in 0..15 with w = scale q + minimum, scale and minimum [N, K/32] in fp32."""
+    grouped = torch.stack([scale, minimum + 8 * scale], dim=-1)
+    values = q.view(*scale.shape, GROUP) * scale[..., None] + minimum[..., None]
+    return Int4Linear(
+        packed=torch.ops.aten._convert_weight_to_int4pack_for_cpu(q.to(torch.int32), 1),
+        scales=grouped.transpose(0, 1).contiguous().to(torch.bfloat16),
+        dense=values.view(q.shape).to(torch.bfloat16),
+    )
+
+
+def pack_int8_head(weight: Tensor) -> Int8Head:
+    """Rounds an fp32 matrix [vocab, hidden] to int8 with one scale a row."""
+    scale = weight.abs().amax(-1).clamp_min(1e-30) / 127
+    return Int8Head((weight / scale[:, None]).round().to(torch.int8), scale)

@@ -1,0 +1,132 @@
+"""The engine as callers see it: load a model, submit requests, read events."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import torch
+
+from engine import chat, registry
+from engine.active import Active, Handle
+from engine.decoder import Decoder
+from engine.errors import InvalidRequest, PromptTooLong
+from engine.gguf_file import read_gguf
+from engine.loop import Limits, Loop
+from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard
+from engine.tokenizer import ModelTokenizer, from_gguf
+from engine.types import Request, Result
+from engine.weights import Format, load_gguf
+
+
+class Engine:
+    """A loaded model behind one batching loop. Every method may be called from any thread."""
+
+    def __init__(
+        self, decoder: Decoder, tokenizer: ModelTokenizer, card: ModelCard, limits: Limits | None = None
+    ) -> None:
+        self.decoder, self.tokenizer, self.card = decoder, tokenizer, card
+        self.loop = Loop(decoder, limits or Limits())
+
+    @classmethod
+    def load(
+        cls,
+        model: str = DEFAULT_MODEL,
+        models_dir: Path = DEFAULT_DIR,
+        threads: int | None = None,
+        device: str = "auto",
+        context: int | None = None,
+        *,
+        weight_format: str | None = None,
+        limits: Limits | None = None,
+    ) -> Engine:
+        """Loads a model of the registry (prepared first when its files are missing).
+
+        `threads` bounds torch's own; `context` caps the model's context length in tokens; `weight_format` is
+        int4 (the
+        default on a CPU), bf16, fp16 or fp32. Raises `ModelError`.
+        """
+        if threads:
+            torch.set_num_threads(threads)
+        place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
+        spec = registry.spec_of(model)
+        path = registry.prepare(model, models_dir) / spec.weights
+        form = cast(Format, weight_format or ("int4" if place == "cpu" else "bf16"))
+        card = registry.card(model, models_dir)
+        decoder = load_gguf(path, card.sha256, form, place)
+        tokenizer = from_gguf(read_gguf(path).metadata)
+        card = replace(
+            card,
+            context_length=min(card.context_length, context or card.context_length),
+            weight_format=card.weight_format if form == "int4" else form,
+            kv_bytes_per_token=decoder.kv_bytes_per_token,
+        )
+        return cls(decoder, tokenizer, card, limits)
+
+    def submit(self, request: Request) -> Handle:
+        """Queues a request. Raises `InvalidRequest` or `PromptTooLong` at once when it can't run."""
+        rendered, ids = chat.render(self.tokenizer, request)
+        if not ids:
+            raise InvalidRequest("empty_prompt", "the prompt has no tokens", "prompt")
+        room = self._check_length(len(ids))
+        self._check_bias(request)
+        handle = Handle(request.id, self.loop.wake)
+        item = Active(request, ids, rendered, handle, self.tokenizer, min(request.sampling.max_tokens, room))
+        self._check_memory(item)
+        self.loop.submit(item)
+        return handle
+
+    def generate(self, request: Request) -> Result:
+        """Submits and waits for the result."""
+        return self.submit(request).result()
+
+    def stats(self) -> dict[str, Any]:
+        """What the loop is doing: running, waiting, KV bytes, steps, tokens, recent batch sizes."""
+        loop = self.loop
+        return {
+            "running": len(loop.active),
+            "waiting": len(loop.waiting) + loop.inbox.qsize(),
+            "steps": loop.steps,
+            "tokens": loop.tokens,
+            "kv_bytes_used": loop.kv_in_use,
+            "kv_bytes_limit": loop.limits.kv_bytes,
+            "batch_sizes": list(loop.busy_batch),
+            "threads": torch.get_num_threads(),
+        }
+
+    def close(self) -> None:
+        """Cancels what runs and stops the loop."""
+        self.loop.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check_length(self, n_prompt: int) -> int:
+        room = self.card.context_length - n_prompt
+        if room < 1:
+            raise PromptTooLong(
+                f"the prompt has {n_prompt} tokens; the context holds {self.card.context_length} including at "
+                "least one of output. Shorten the prompt."
+            )
+        return room
+
+    def _check_bias(self, request: Request) -> None:
+        too_high = [t for t in request.sampling.logit_bias if t >= self.card.vocab_size]
+        if too_high:
+            raise InvalidRequest(
+                "invalid_sampling",
+                f"logit_bias names token {too_high[0]}; the vocabulary has {self.card.vocab_size}",
+                "logit_bias",
+            )
+
+    def _check_memory(self, item: Active) -> None:
+        needed, limit = item.capacity * self.decoder.kv_bytes_per_token, self.loop.limits.kv_bytes
+        if needed > limit:
+            raise PromptTooLong(
+                f"{len(item.prompt_ids)} prompt and {item.max_tokens} output tokens need {needed} bytes of "
+                f"KV memory; the engine has {limit}. Shorten the prompt or lower max_tokens."
+            )

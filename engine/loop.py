@@ -1,0 +1,167 @@
+"""The batching loop: one thread owns the model; requests join and leave between steps."""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections import deque
+from dataclasses import dataclass
+
+import torch
+
+from engine.active import Active, Handle
+from engine.decoder import Decoder, Segment
+from engine.errors import EngineClosed
+
+log = logging.getLogger(__name__)
+
+__all__ = ["Handle", "Limits", "Loop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the loop may use.
+
+    `chunk` doesn't depend on who else is there, so neither does a request's arithmetic.
+    """
+
+    kv_bytes: int = 512 * 2**20
+    max_batch: int = 16
+    chunk: int = 256
+
+
+class Loop:
+    """Continuous batching with chunked prefill and admission by KV memory, first come first served."""
+
+    def __init__(self, decoder: Decoder, limits: Limits) -> None:
+        self.decoder, self.limits = decoder, limits
+        self.inbox: queue.SimpleQueue[Active | None] = queue.SimpleQueue()
+        self.waiting: deque[Active] = deque()
+        self.active: list[Active] = []
+        self.closed = False
+        self.steps = 0
+        self.tokens = 0
+        self.busy_batch: deque[int] = deque(maxlen=256)
+        self._thread = threading.Thread(target=self._run, name="engine-loop", daemon=True)
+        self._thread.start()
+
+    def submit(self, item: Active) -> None:
+        """Hands a request over; raises `EngineClosed` after `close`."""
+        if self.closed:
+            raise EngineClosed
+        self.inbox.put(item)
+
+    def wake(self) -> None:
+        """Makes an idle loop look again (a cancel is a flag, this is the nudge)."""
+        self.inbox.put(None)
+
+    def close(self) -> None:
+        """Ends every request as cancelled and stops the thread."""
+        self.closed = True
+        self.wake()
+        self._thread.join(timeout=60)
+
+    @property
+    def kv_in_use(self) -> int:
+        """Bytes reserved by running requests."""
+        return sum(a.cache.data.nbytes for a in self.active if a.cache is not None)
+
+    def _run(self) -> None:
+        while not self.closed:
+            self._take_inbox()
+            self._drop_cancelled()
+            self._admit()
+            try:
+                self._prefill_one()
+                self._decode_all()
+            except Exception as error:
+                # The batch as a whole failed (memory, say): these requests end, the loop and later ones live
+                # on.
+                log.exception("a step failed")
+                for item in self.active:
+                    item.fail(error)
+            self._drop_finished()
+        for item in [*self.active, *self.waiting, *self._drain()]:
+            item.finish("cancelled")
+        self.active.clear()
+
+    def _drain(self) -> list[Active]:
+        found = []
+        while not self.inbox.empty():
+            if (item := self.inbox.get()) is not None:
+                found.append(item)
+        return found
+
+    def _take_inbox(self) -> None:
+        """Moves new requests to the queue; sleeps only when there is nothing else to do."""
+        if not self.active and not self.waiting and (item := self.inbox.get()) is not None:
+            self.waiting.append(item)
+        self.waiting.extend(self._drain())
+
+    def _drop_cancelled(self) -> None:
+        for item in [*self.active, *self.waiting]:
+            if item.handle.cancelled:
+                item.finish("cancelled")
+        self._drop_finished()
+
+    def _drop_finished(self) -> None:
+        for item in self.active:
+            if item.finished:
+                item.cache = None
+        self.active = [a for a in self.active if not a.finished]
+        if any(w.finished for w in self.waiting):
+            self.waiting = deque(w for w in self.waiting if not w.finished)
+
+    def _admit(self) -> None:
+        """Lets the oldest waiting requests in while their KV memory fits.
+
+        Nobody overtakes: no request starves.
+        """
+        free = self.limits.kv_bytes - self.kv_in_use
+        while self.waiting and len(self.active) < self.limits.max_batch:
+            needed = self.waiting[0].capacity * self.decoder.kv_bytes_per_token
+            if needed > free:
+                return
+            item = self.waiting.popleft()
+            free -= needed
+            item.start(self.decoder.new_cache(item.capacity))
+            self.active.append(item)
+
+    def _prefill_one(self) -> None:
+        """One chunk of one prompt a step, in turn, so that a long prompt stalls nobody for long."""
+        item = next((a for a in self.active if a.prefilling and not a.finished), None)
+        if item is None or item.cache is None:
+            return
+        self.active.remove(item)
+        self.active.append(item)
+        chunk = item.remaining_prompt[: self.limits.chunk]
+        hidden = self.decoder.forward(
+            torch.tensor(chunk, device=self.decoder.device), [Segment(item.cache, len(chunk))]
+        )
+        if not item.remaining_prompt:
+            self._accept(item, self.decoder.logits(hidden[-1:])[0])
+
+    def _decode_all(self) -> None:
+        """One token for every request that has its first one."""
+        batch = [a for a in self.active if not a.prefilling and not a.finished and a.cache is not None]
+        if not batch:
+            return
+        ids = torch.tensor([a.history.output[-1] for a in batch], device=self.decoder.device)
+        segments = [Segment(a.cache, 1) for a in batch if a.cache is not None]
+        logits = self.decoder.logits(self.decoder.forward(ids, segments))
+        self.steps += 1
+        self.busy_batch.append(len(batch))
+        for item, row in zip(batch, logits, strict=True):
+            item.batch_sizes.append(len(batch))
+            self._accept(item, row)
+
+    def _accept(self, item: Active, logits: torch.Tensor) -> None:
+        """A request whose own sampling fails ends alone."""
+        try:
+            with torch.inference_mode():
+                item.accept(logits)
+            self.tokens += 1
+        except Exception as error:
+            log.exception("request %s failed", item.request.id)
+            item.fail(error)

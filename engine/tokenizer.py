@@ -1,0 +1,171 @@
+"""The model's own tokenizer, built from GGUF metadata or a tokenizer.json; no transformers import."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+
+from engine.errors import ModelError
+
+# Names under which models spell "the text ends here"; every one of them that a vocabulary holds ends an
+# output.
+END_OF_TEXT = (
+    "<|endoftext|>",
+    "<|im_end|>",
+    "</s>",
+    "<|eot_id|>",
+    "<|end_of_text|>",
+    "<|eom_id|>",
+    "<end_of_turn>",
+    "<|end|>",
+    "<EOT>",
+    "<|eot|>",
+)
+CONTROL = 3
+GPT2_SPLIT = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
+LLAMA3_SPLIT = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+QWEN2_SPLIT = LLAMA3_SPLIT.replace(r"\p{N}{1,3}", r"\p{N}")
+
+
+def byte_letters() -> dict[str, int]:
+    """GPT-2's printable letter for each byte, inverted (Radford et al. 2019, `bytes_to_unicode`)."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    moved = [b for b in range(256) if b not in plain]
+    return {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(moved)}
+
+
+@dataclass
+class ModelTokenizer:
+    """Ids, bytes and special tokens of one model.
+
+    `encode_text` never yields a special token; `special` maps each special token's text to its id.
+    """
+
+    token_bytes: list[bytes]
+    special: dict[str, int]
+    eos_ids: frozenset[int]
+    bos_id: int | None
+    add_bos: bool
+    encode_text: Callable[[str], list[int]]
+    backend: Tokenizer
+    chat_template: str | None = None
+    special_ids: frozenset[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.special_ids = frozenset(self.special.values())
+
+    @property
+    def vocab_size(self) -> int:
+        """Ids that have a spelling."""
+        return len(self.token_bytes)
+
+    @cached_property
+    def _special_pattern(self) -> re.Pattern[str]:
+        longest_first = sorted(self.special, key=len, reverse=True)
+        return re.compile("(" + "|".join(map(re.escape, longest_first)) + ")" if longest_first else r"(?!)()")
+
+    def encode(self, text: str, *, allow_special: bool = False) -> list[int]:
+        """Token ids; special tokens written in the text act as such only with `allow_special`."""
+        if not allow_special:
+            return self.encode_text(text)
+        ids: list[int] = []
+        for piece in self._special_pattern.split(text):
+            if piece in self.special:
+                ids.append(self.special[piece])
+            elif piece:
+                ids.extend(self.encode_text(piece))
+        return ids
+
+    def with_bos(self, ids: list[int]) -> list[int]:
+        """Adds the begin-of-text id where the model wants one and it isn't there yet."""
+        if self.add_bos and self.bos_id is not None and ids[:1] != [self.bos_id]:
+            return [self.bos_id, *ids]
+        return ids
+
+    def spelling(self, token_id: int) -> bytes:
+        """The bytes a token adds to the visible text; a special token adds none."""
+        if token_id in self.special_ids or not 0 <= token_id < len(self.token_bytes):
+            return b""
+        return self.token_bytes[token_id]
+
+    def decode(self, ids: list[int]) -> str:
+        """The visible text of ids; incomplete characters become U+FFFD."""
+        return b"".join(map(self.spelling, ids)).decode("utf-8", "replace")
+
+    def label(self, token_id: int) -> str:
+        """A token as people read it, special tokens by name."""
+        if 0 <= token_id < len(self.token_bytes):
+            return self.token_bytes[token_id].decode("utf-8", "replace")
+        return f"<{token_id}>"
+
+
+def _splitter(pre: str) -> pre_tokenizers.PreTokenizer:
+    """The pre-tokeniser llama.cpp names `pre`; raises `ModelError` for one this file doesn't know."""
+    if pre in ("smollm", "starcoder", "refact", "command-r"):
+        return pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Digits(individual_digits=True),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+            ]
+        )
+    patterns = {
+        "gpt-2": GPT2_SPLIT,
+        "default": GPT2_SPLIT,
+        "llama-bpe": LLAMA3_SPLIT,
+        "llama3": LLAMA3_SPLIT,
+        "qwen2": QWEN2_SPLIT,
+    }
+    if pre not in patterns:
+        raise ModelError("model_unsupported", f"pre-tokenizer {pre!r}; known: smollm, {', '.join(patterns)}")
+    return pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(patterns[pre]), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    )
+
+
+def from_gguf(meta: Mapping[str, Any]) -> ModelTokenizer:
+    """The tokenizer that a GGUF file carries (byte-level BPE)."""
+    if meta.get("tokenizer.ggml.model") != "gpt2":
+        raise ModelError(
+            "model_unsupported",
+            f"GGUF tokenizer {meta.get('tokenizer.ggml.model')!r}; byte-level BPE is read",
+        )
+    tokens: list[str] = meta["tokenizer.ggml.tokens"]
+    kinds: list[int] = meta["tokenizer.ggml.token_type"]
+    merges = [(left, right) for left, right in (m.split(" ", 1) for m in meta["tokenizer.ggml.merges"])]
+    vocab = {token: i for i, token in enumerate(tokens)}
+    special = {token: i for i, (token, kind) in enumerate(zip(tokens, kinds, strict=True)) if kind == CONTROL}
+    backend = Tokenizer(models.BPE(vocab=vocab, merges=merges, fuse_unk=False, ignore_merges=False))
+    backend.pre_tokenizer = _splitter(meta.get("tokenizer.ggml.pre", "default"))
+    backend.decoder = decoders.ByteLevel()
+    letters = byte_letters()
+    spelled = [t.encode() if t in special else _unspell(t, letters) for t in tokens]
+    named_eos = {meta.get(f"tokenizer.ggml.{n}_token_id") for n in ("eos", "eot", "eom")}
+    return ModelTokenizer(
+        token_bytes=spelled,
+        special=special,
+        eos_ids=frozenset(
+            {i for i in named_eos if i is not None} | {special[t] for t in END_OF_TEXT if t in special}
+        ),
+        bos_id=meta.get("tokenizer.ggml.bos_token_id"),
+        add_bos=bool(meta.get("tokenizer.ggml.add_bos_token", False)),
+        encode_text=lambda text: backend.encode(text, add_special_tokens=False).ids,
+        backend=backend,
+        chat_template=meta.get("tokenizer.chat_template"),
+    )
+
+
+def _unspell(token: str, letters: dict[str, int]) -> bytes:
+    if all(c in letters for c in token):
+        return bytes(letters[c] for c in token)
+    return token.encode()

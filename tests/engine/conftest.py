@@ -1,0 +1,27 @@
+"""The real model, loaded once, and a tiny random one for exhaustive cases."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from engine import prepare
+from engine.llm import Engine
+from engine.registry import DEFAULT_DIR, DEFAULT_MODEL
+
+MODELS_DIR = Path(os.environ.get("PREFILL_MODELS_DIR", str(DEFAULT_DIR)))
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    prepare(DEFAULT_MODEL, MODELS_DIR)
+    return MODELS_DIR
+
+
+@pytest.fixture(scope="session")
+def engine(models_dir: Path) -> Iterator[Engine]:
+    with Engine.load(models_dir=models_dir, threads=2) as loaded:
+        yield loaded

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from engine import InvalidRequest, Message, Request, Sampling
+
+
+def test_importing_the_package_imports_no_torch() -> None:
+    code = "import engine, engine.types, engine.registry, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("temperature", math.nan),
+        ("temperature", -1),
+        ("temperature", "hot"),
+        ("temperature", True),
+        ("top_k", -1),
+        ("top_k", 1.5),
+        ("top_p", 0),
+        ("top_p", 1.1),
+        ("min_p", -0.1),
+        ("typical_p", 0),
+        ("repetition_penalty", 0),
+        ("frequency_penalty", math.inf),
+        ("max_tokens", 0),
+        ("max_tokens", -5),
+        ("seed", -1),
+        ("seed", 2**63),
+        ("seed", "x"),
+        ("stop", 5),
+        ("stop", [1]),
+        ("stop", [""]),
+        ("stop", b"x"),
+        ("stop", ["x"] * 17),
+        ("logit_bias", {"a": 1}),
+        ("logit_bias", {1: math.nan}),
+        ("logit_bias", [1]),
+        ("order", "sideways"),
+        ("logprobs", 101),
+    ],
+)
+def test_an_invalid_setting_is_named(name: str, value: object) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        Sampling.from_dict({name: value})
+    assert caught.value.code == "invalid_sampling"
+    assert caught.value.field == name
+    assert "allowed" in caught.value.message
+
+
+def test_an_unknown_setting_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="temprature"):
+        Sampling.from_dict({"temprature": 1})
+
+
+def test_sampling_survives_a_round_trip() -> None:
+    first = Sampling(temperature=0.7, stop=("a", "b"), logit_bias={5: -1.0}, seed=9, order="temperature_last")
+    assert Sampling.from_dict(first.to_dict()) == first
+
+
+def test_a_request_takes_the_command_line_s_json() -> None:
+    request = Request.from_dict(
+        {
+            "messages": [{"role": "user", "content": "hi"}],
+            "sampling": {"max_tokens": 3, "stop": "x"},
+            "seed": 4,
+        }
+    )
+    assert request.messages == (Message("user", "hi"),)
+    assert (request.sampling.seed, request.sampling.stop) == (4, ("x",))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"prompt": ""},
+        {"messages": []},
+        {"prompt": "a", "messages": [{"role": "user", "content": "b"}]},
+        {"messages": "hi"},
+        {"messages": [{"role": "robot", "content": "b"}]},
+        {"messages": [{"role": "user"}]},
+        {"messages": [{"role": "user", "content": 5}]},
+        {"prompt": "a", "regex": "x", "choices": ["y"]},
+        {"prompt": "a", "choices": []},
+        {"prompt": "a", "wish": 1},
+        {"prompt": "a", "sampling": [1]},
+        {"prompt": 3},
+    ],
+)
+def test_a_malformed_request_is_refused(data: dict[str, object]) -> None:
+    with pytest.raises(InvalidRequest):
+        Request.from_dict(data)
