@@ -13,7 +13,7 @@ from interview.calculators.formulas.parameters import choice, flag, model, real,
 class KvCacheInputs:
     """What the KV calculator takes; geometry fields are for `model=own`, two of them override a model."""
 
-    model: str = model("meta-llama/Meta-Llama-3.1-8B", "Model", own=True, group="Model")
+    model: str = model("meta-llama/Meta-Llama-3.1-8B", "Model", own=True)
     layers: int | None = whole(None, "Layers with a cache", high=10**5, group="Own geometry")
     kv_heads: int | None = whole(
         None, "KV heads", high=10**5, group="Own geometry", hint="overrides the model’s"
@@ -45,7 +45,7 @@ class KvCacheInputs:
     sequences: int = whole(1, "Sequences", high=10**6, hint="users or slots at once")
     shared_prefix: int = whole(0, "Shared prefix", unit="tokens", low=0, hint="stored once for all sequences")
     dtype: str = choice("fp16", "Cache dtype", CHOICES)
-    mode: str = choice("needed", "Counted as", MODES)
+    mode: str = choice("needed", "Counted as", MODES, segmented=True)
     tensor_parallel: int = whole(1, "Tensor parallel", unit="GPUs", high=4096, group="Memory")
     memory_gib: float | None = real(
         None, "Memory for the cache", unit="GiB a GPU", low=1e-6, high=1e9, group="Memory"

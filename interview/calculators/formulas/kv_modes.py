@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from interview.calculators.formulas.kv_geometry import LayerGroup
 
 MODES = (
-    ("needed", "needed: what the model must remember"),
-    ("llama.cpp", "llama.cpp: what it allocates"),
-    ("vllm", "vLLM: pages it takes"),
+    ("needed", "needed"),
+    ("llama.cpp", "llama.cpp"),
+    ("vllm", "vLLM"),
 )
 PAD = 256
 

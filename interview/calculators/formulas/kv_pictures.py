@@ -11,6 +11,11 @@ from interview.calculators.formulas.result import Chart, Series, Table
 from interview.calculators.formulas.units import both_bytes
 
 SAMPLES = 24
+MEANING = {
+    "needed": "{}: what the model must remember",
+    "llama.cpp": "{}: what it allocates",
+    "vllm": "{}: the pages it takes",
+}
 
 
 def _lengths(load: Load) -> list[int]:
@@ -30,7 +35,7 @@ def curve(load: Load) -> Chart:
     return Chart(
         kind="line",
         title="Bytes by tokens",
-        x_label="tokens a sequence",
+        x_label="tokens",
         y_label="KV cache",
         y_unit="bytes",
         series=tuple(series),
@@ -81,5 +86,5 @@ def modes_table(load: Load) -> Table:
     rows = []
     for mode, title in MODES:
         total = replace(load, runtime=replace(load.runtime, mode=mode)).total()
-        rows.append((title, total, both_bytes(total)))
+        rows.append((MEANING[mode].format(title), total, both_bytes(total)))
     return Table("Three honest answers", ("counted as", "bytes", "GB (GiB)"), tuple(rows))

@@ -18,6 +18,7 @@ VERSION = "1"
 OWN_MODEL = "own"
 NUMBER_LENGTH = 64
 INVISIBLE = re.compile("[\u200b-\u200f\u2060-\u2064\ufeff\u00ad]")
+SURROGATE = re.compile("[\ud800-\udfff]")
 GROUPING = re.compile("[\\s_\u00a0\u202f\u2009']+")
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class Parameter:
     group: str = ""
     optional: bool = False
     slider: bool = False
+    segmented: bool = False
     rows: int = 1
 
 
@@ -121,15 +123,16 @@ def visible(raw: str, longest: int = 40) -> str:
     return f"{shown[:longest]}…" if len(raw) > longest else shown
 
 
-def flatten(given: Mapping[str, Any]) -> dict[str, str]:
-    """One string a name. Raises InputErrors where a name is given twice."""
+def flatten(given: Mapping[str, Any]) -> tuple[dict[str, str], list[FieldError]]:
+    """One string a name (the last), and an error for each name given twice with different values."""
     flat: dict[str, str] = {}
+    errors = []
     for name in given:
         values = given.getlist(name) if hasattr(given, "getlist") else [given[name]]
-        if len(values) > 1 and len(set(values)) > 1:
-            raise refuse(visible(name), "is given more than once: give it once")
-        flat[name] = _as_text(values[-1])
-    return flat
+        flat[name] = _as_text(values[-1] if values else "")
+        if len(set(map(str, values))) > 1:
+            errors.append(FieldError(visible(name), "is given more than once: give it once"))
+    return flat, errors
 
 
 def _as_text(value: Any) -> str:
@@ -180,7 +183,7 @@ def _read(parameter: Parameter, raw: str) -> Any:
 def _read_text(parameter: Parameter, raw: str) -> str:
     if len(raw) > parameter.high:
         raise ValueError(f"{len(raw)} characters is too long: at most {int(parameter.high)}")
-    return raw.replace("\r\n", "\n").replace("\r", "\n")
+    return SURROGATE.sub("\ufffd", raw.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def _read_whole(parameter: Parameter, cleaned: str) -> int:
@@ -262,5 +265,5 @@ def canonical_query(inputs: Any) -> str:
     for parameter in parameters(type(inputs)):
         value = getattr(inputs, parameter.name)
         if value != parameter.default:
-            pairs.append((parameter.name, as_text(value).encode("utf-8", "replace").decode("utf-8")))
+            pairs.append((parameter.name, as_text(value)))
     return urlencode(pairs, safe="/:,", quote_via=quote)

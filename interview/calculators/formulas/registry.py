@@ -63,9 +63,10 @@ def find(slug: str) -> Calculator:
 
 def run(calculator: Calculator, given: Mapping[str, Any]) -> Outcome:
     """Read, check and compute. Never raises for bad input: the outcome holds the errors."""
-    typed: dict[str, str] = {}
+    typed, twice = flatten(given)
     try:
-        typed = flatten(given)
+        if twice:
+            raise InputErrors(*twice)
         inputs: Any = parse(calculator.inputs, calculator.prepare(typed))
         return Outcome(calculator, typed, inputs, calculator.compute(inputs))
     except InputErrors as wrong:

@@ -1,0 +1,124 @@
+"""Everything a calculator's page shows, worked out once from an outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString, mark_safe
+
+from interview.calculators import fields, svg, tables
+from interview.calculators.formulas.expression import to_mathml, to_text
+from interview.calculators.formulas.parameters import Parameter, as_text
+from interview.calculators.formulas.registry import Outcome
+from interview.calculators.formulas.result import Result, Step, Table
+from interview.calculators.formulas.units import number_text
+from interview.calculators.markdown import as_markdown
+from interview.calculators.scales import reading
+
+LONGEST_QUERY = 1500
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table with its cells ready."""
+
+    table: Table
+    rows: tuple[tuple[tables.Cell, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChart:
+    """A picture, its caption and its table."""
+
+    drawing: SafeString
+    title: str
+    note: str
+    numbers: ShownTable
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """One line of the working: label, MathML with the numbers filled in, value with unit."""
+
+    label: str
+    mathml: SafeString
+    value: str
+
+
+def context(outcome: Outcome, link: str) -> dict[str, Any]:
+    """What `calculators/page.html` and its parts need."""
+    form = [fields.field_of(p, outcome) for p in outcome.calculator.parameters]
+    shown: dict[str, Any] = {
+        "calculator": outcome.calculator,
+        "outcome": outcome,
+        "fields": form,
+        "main_fields": fields.main_fields(form),
+        "groups": fields.groups(form, outcome),
+        "loose_errors": fields.loose_errors(outcome),
+        "formula": mark_safe(to_mathml(outcome.calculator.formula, result=outcome.calculator.formula_name)),
+        "formula_text": f"{outcome.calculator.formula_name} = {to_text(outcome.calculator.formula)}",
+        "link": link,
+        "is_long": len(outcome.query) > LONGEST_QUERY,
+    }
+    return shown | (_reading(outcome, outcome.result, link) if outcome.result else {})
+
+
+def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
+    return {
+        "result": result,
+        "steps": [_step(step) for step in result.steps],
+        "charts": [
+            ShownChart(mark_safe(svg.svg(c, i)), c.title, c.note, _table(tables.of_chart(c)))
+            for i, c in enumerate(result.charts)
+        ],
+        "tables": [_table(t) for t in result.tables],
+        "markdown": as_markdown(outcome, result, link),
+        "title": title(outcome),
+        "brief": brief(outcome),
+    }
+
+
+def _step(step: Step) -> ShownStep:
+    return ShownStep(
+        step.label, mark_safe(to_mathml(step.code, step.names)), with_unit(step.value, step.unit)
+    )
+
+
+def with_unit(value: int | float, unit: str) -> str:
+    """A step's value for reading: bytes scale themselves, other units follow the number."""
+    if unit == "bytes" and abs(value) >= 10**6:
+        return f"{number_text(value)} bytes"
+    return reading(float(value), unit) if unit in ("s", "USD") else f"{number_text(value)} {unit}".strip()
+
+
+def _table(table: Table) -> ShownTable:
+    return ShownTable(table, tuple(tuple(tables.cells(row)) for row in table.rows))
+
+
+def title(outcome: Outcome) -> str:
+    """`KV cache: 19.327 GB (18.0 GiB)`: the page's title and the preview card's."""
+    name = outcome.calculator.title
+    return f"{name}: {outcome.result.headline}" if outcome.result else name
+
+
+def brief(outcome: Outcome) -> str:
+    """The inputs in one line: what always shows, and whatever was changed."""
+    if not outcome.result:
+        return outcome.calculator.summary
+    parts = []
+    for parameter in outcome.calculator.parameters:
+        value = getattr(outcome.inputs, parameter.name)
+        if parameter.kind != "text" and (not parameter.group or value != parameter.default):
+            parts.append(_said(parameter, value))
+    return " · ".join(p for p in parts if p)[:300]
+
+
+def _said(parameter: Parameter, value: Any) -> str:
+    if value is None or (value == parameter.default and parameter.low == 0 == value):
+        return ""
+    if parameter.kind == "flag":
+        return parameter.label if value else ""
+    if parameter.kind in ("choice", "model"):
+        return dict(parameter.choices).get(value, as_text(value)).partition(",")[0]
+    return f"{number_text(value)} {parameter.unit or parameter.label.lower()}"
