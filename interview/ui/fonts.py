@@ -87,7 +87,7 @@ def build(folder: Path) -> dict[str, int]:
 
 def cut(face: Face) -> TTFont:
     """The face with its axes limited and only its characters and features left, ready to save as WOFF2."""
-    font = TTFont(str(files(face.package) / "files" / face.source))
+    font = TTFont(str(files(face.package) / "files" / face.source), recalcTimestamp=False)
     options = Options(
         layout_features=list(face.features), hinting=False, desubroutinize=True, notdef_outline=True
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from decimal import Decimal
 
 from django import template
@@ -21,12 +20,6 @@ NO_BREAK = "\u00a0"
 def icon(name: str, label: str = "", size: str = "") -> SafeString:
     """`{% icon "met" %}`: one inline icon; give a `label` where no word stands beside it."""
     return mark_safe(icons.svg(name, label=label, size=size))
-
-
-@register.simple_tag
-def fresh_key() -> str:
-    """`{% fresh_key %}`: a new idempotency key, so that a form sent twice counts once."""
-    return uuid.uuid4().hex
 
 
 @register.filter
