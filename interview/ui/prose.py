@@ -1,4 +1,4 @@
-"""Markdown to safe HTML: CommonMark and tables, `$$latex$$` as MathML, everything sanitised at the end."""
+"""Markdown to safe HTML: CommonMark and tables, `$latex$` and `$$latex$$` as MathML, everything sanitised at the end."""
 
 from __future__ import annotations
 
@@ -82,16 +82,18 @@ def _parser() -> MarkdownIt:
     return parser
 
 
+INLINE_MATH = re.compile(r"\$\$(?P<double>[^$]+)\$\$|\$(?P<single>(?!\s)[^$\n]*[^\s$\\])\$(?!\d)")
+
+
 def _inline_math(state: StateInline, silent: bool) -> bool:
-    """`$$…$$` inside a line."""
-    if not state.src.startswith("$$", state.pos):
-        return False
-    end = state.src.find("$$", state.pos + 2)
-    if end < 0 or not state.src[state.pos + 2 : end].strip():
+    """`$…$` or `$$…$$` inside a line; a price stays a price: `$5 and $10` has a space before the second sign."""
+    found = INLINE_MATH.match(state.src, state.pos)
+    formula = (found["double"] or found["single"]).strip() if found else ""
+    if found is None or not formula:
         return False
     if not silent:
-        state.push("math_inline", "math", 0).content = state.src[state.pos + 2 : end].strip()
-    state.pos = end + 2
+        state.push("math_inline", "math", 0).content = formula
+    state.pos = found.end()
     return True
 
 
