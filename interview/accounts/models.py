@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 import zoneinfo
+from functools import cache
 from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
@@ -11,10 +14,29 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from interview.plain_text import INVISIBLE
+
+
+@cache
+def time_zone_names() -> frozenset[str]:
+    """Every name the zone database holds (reading them all from disk takes a while, so once)."""
+    return frozenset(zoneinfo.available_timezones())
+
+
+def email_canonical(raw: str) -> str:
+    """The one spelling of an address that is stored and compared: lower case, NFKC, the domain in ASCII.
+
+    Raises `UnicodeError` for a domain that can't exist.
+    """
+    edges = INVISIBLE.pattern
+    text = re.sub(f"^{edges}|{edges}$", "", unicodedata.normalize("NFKC", raw))
+    local, at, domain = text.rpartition("@")
+    return f"{local.lower()}{at}{domain.encode('idna').decode('ascii').lower()}"
+
 
 def validate_time_zone(value: str) -> None:
     """Refuse a name the zone database doesn't hold."""
-    if value not in zoneinfo.available_timezones():
+    if value not in time_zone_names():
         raise ValidationError(
             "“%(value)s” is not a time zone. Use a name such as Europe/Zurich.", params={"value": value}
         )
@@ -24,7 +46,7 @@ class UserManager(BaseUserManager["User"]):
     """Makes accounts and guests."""
 
     def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
-        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user = self.model(email=email_canonical(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
@@ -40,7 +62,10 @@ class UserManager(BaseUserManager["User"]):
         return guest
 
     def get_by_natural_key(self, username: str | None) -> User:
-        return self.get(email__iexact=username, is_guest=False)
+        try:
+            return self.get(email=email_canonical(username or ""), is_guest=False)
+        except UnicodeError as error:
+            raise self.model.DoesNotExist from error
 
 
 class User(AbstractBaseUser, PermissionsMixin):
@@ -53,12 +78,21 @@ class User(AbstractBaseUser, PermissionsMixin):
     is_active = models.BooleanField(default=True)
     is_staff = models.BooleanField(default=False)
     date_joined = models.DateTimeField(default=timezone.now)
+    merged_into = models.ForeignKey(
+        "self",
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="merged_guests",
+        help_text="The account that took over a guest some of whose rows could not move",
+    )
 
     objects: ClassVar[UserManager] = UserManager()
 
     USERNAME_FIELD = "email"
     EMAIL_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
+    EXPORT_EXCLUDES: ClassVar[tuple[str, ...]] = ("password",)
 
     class Meta:
         constraints = [
@@ -83,6 +117,8 @@ class ApiToken(models.Model):
     digest = models.CharField(max_length=64, unique=True)
     created = models.DateTimeField(default=timezone.now)
     last_used = models.DateTimeField(null=True, blank=True)
+
+    EXPORT_EXCLUDES: ClassVar[tuple[str, ...]] = ("digest",)
 
     class Meta:
         ordering = ["-created"]

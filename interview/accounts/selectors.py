@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from datetime import timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from interview.accounts.models import ApiToken, User
@@ -30,3 +31,8 @@ def api_token_owner(secret: str) -> User | None:
     if token.last_used is None or now - token.last_used > LAST_USED_GRAIN:
         ApiToken.objects.filter(pk=token.pk).update(last_used=now)
     return token.owner
+
+
+def token_list(owner: User) -> QuerySet[ApiToken]:
+    """Somebody's personal tokens, newest first."""
+    return ApiToken.objects.filter(owner=owner)
