@@ -6,6 +6,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, ValidationError
 
+from interview.accounts.api import router as accounts
+from interview.accounts.api_auth import install_error_answers
 from interview.calculators.api import router as calculators
 from interview.practice.api import router as practice
 from interview.practice.services import AnswerRefused
@@ -15,8 +17,9 @@ from interview.runs.kinds import InputRefused
 from interview.runs.services import IdempotencyConflict, QuotaExceeded
 
 api = NinjaAPI(title="Prefill", version="1", urls_namespace="api", docs_url=None)
-for router in (calculators, questions, practice, runs):
+for router in (accounts, calculators, questions, practice, runs):
     api.add_router("", router)
+install_error_answers(api)
 
 
 def _problem(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:

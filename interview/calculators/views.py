@@ -80,9 +80,12 @@ def respond(
         page.context(outcome, link) | {"embed": embed, "own_query": _own_query(outcome)} | dict(extra or {})
     )
     is_fragment = wants_fragment(request)
-    template = "calculators/_answer.html" if is_fragment else "calculators/page.html"
+    is_own = is_fragment and request.htmx.target == "result"  # type: ignore[attr-defined]  # HtmxMiddleware
+    # Another page (home) may show a calculator's reading: it gets no part that belongs to the calculator's own page.
+    fragment = "calculators/_answer.html" if is_own else "calculators/_reading.html"
+    template = fragment if is_fragment else "calculators/page.html"
     response = render(request, template, context, status=422 if outcome.errors else 200)
-    if is_fragment and outcome.result and not context["is_long"]:
+    if is_own and outcome.result and not context["is_long"]:
         path = reverse("calculators:show", args=[outcome.calculator.slug])
         response["HX-Replace-Url"] = f"{path}?{outcome.query}{'&embed=1' if embed else ''}"
     response["Vary"] = "HX-Request, Cookie"
