@@ -11,7 +11,7 @@ import structlog
 
 def configure(options: dict[str, Any]) -> None:
     """Set up the standard library's loggers and structlog from {level, format}."""
-    shared = [
+    shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.stdlib.add_logger_name,

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.urls import reverse
-from ninja import Field, Router, Schema
+from ninja import Field, Router, Schema, Status
 
 from interview.accounts.api_auth import session_or_token
 from interview.accounts.models import User
@@ -62,7 +62,7 @@ def _owner(request: HttpRequest) -> User:
 
 
 @router.post("/attempts", response={202: AttemptOut})
-def attempt_create(request: HttpRequest, body: AttemptIn) -> tuple[int, AttemptOut]:
+def attempt_create(request: HttpRequest, body: AttemptIn) -> Status[AttemptOut]:
     """Submit an answer; the same key and text again give the same attempt."""
     question = questions.question_get(body.question)
     if question is None:
@@ -70,7 +70,7 @@ def attempt_create(request: HttpRequest, body: AttemptIn) -> tuple[int, AttemptO
     attempt = services.attempt_submit(
         owner=_owner(request), question=question, text=body.answer, idempotency_key=body.idempotency_key
     )
-    return 202, attempt_out(attempt)
+    return Status(202, attempt_out(attempt))
 
 
 @router.get("/attempts/{attempt_id}", response=AttemptOut)

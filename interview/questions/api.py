@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from django.http import Http404, HttpRequest
 from django.urls import reverse
-from ninja import Query, Router, Schema
+from ninja import Field, Query, Router, Schema
 
 from interview.plain_text import storable
 from interview.questions import selectors
@@ -37,8 +39,8 @@ class QuestionFilter(Schema):
     search: str = ""
     topic: str = ""
     level: str = ""
-    limit: int = Query(50, ge=1, le=200)
-    offset: int = Query(0, ge=0, le=100_000)
+    limit: int = Field(50, ge=1, le=200)
+    offset: int = Field(0, ge=0, le=100_000)
 
 
 def question_out(question: Question) -> QuestionOut:
@@ -54,7 +56,7 @@ def question_out(question: Question) -> QuestionOut:
 
 
 @router.get("/questions", response=QuestionsOut)
-def question_list(request: HttpRequest, filters: Query[QuestionFilter]) -> QuestionsOut:
+def question_list(request: HttpRequest, filters: Annotated[QuestionFilter, Query()]) -> QuestionsOut:
     """Served questions, narrowed by words, topic and level."""
     found = selectors.question_list(
         search=storable(filters.search), topic=storable(filters.topic), level=storable(filters.level)

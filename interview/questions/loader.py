@@ -419,7 +419,7 @@ def _ideas(document: Document, items: Any) -> tuple[str, ...]:
     return tuple(str(idea) for idea in ideas)
 
 
-def _sections(document: Document) -> tuple[str, ...]:
+def _sections(document: Document) -> tuple[str, str, str, str]:
     for title, line in document.section_lines.items():
         if title not in SECTIONS:
             document.errors.append(
@@ -432,7 +432,8 @@ def _sections(document: Document) -> tuple[str, ...]:
             line = document.section_lines.get(title, 1)
             problem = "is empty" if title in document.sections else "is missing"
             document.errors.append(BankError(document.file, line, f"section '## {title}' {problem}"))
-    return tuple(document.sections.get(title, "") for title in SECTIONS)
+    prompt, strong, weak, because = (document.sections.get(title, "") for title in SECTIONS)
+    return prompt, strong, weak, because
 
 
 def _rubric(document: Document) -> Rubric | None:

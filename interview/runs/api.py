@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest
 from django.urls import reverse
-from ninja import Field, Router, Schema
+from ninja import Field, Router, Schema, Status
 
 from interview.accounts.api_auth import session_or_token
 from interview.accounts.models import User
@@ -73,7 +73,7 @@ def _own(request: HttpRequest, run_id: uuid.UUID) -> Run:
 
 
 @router.post("/runs", response={202: RunOut})
-def run_create(request: HttpRequest, body: RunIn) -> tuple[int, RunOut]:
+def run_create(request: HttpRequest, body: RunIn) -> Status[RunOut]:
     """Queue a run; the same key and body again give the same run, another body 409."""
     run = services.run_create(
         owner=_owner(request),
@@ -81,7 +81,7 @@ def run_create(request: HttpRequest, body: RunIn) -> tuple[int, RunOut]:
         input=kinds.checked_input(body.kind, body.input),
         idempotency_key=body.idempotency_key,
     )
-    return 202, run_out(run)
+    return Status(202, run_out(run))
 
 
 @router.get("/runs/{run_id}", response=RunOut)

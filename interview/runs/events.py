@@ -77,7 +77,7 @@ async def read(
     """Yield (id, event, data) after an id for ever; None whenever nothing came for two seconds."""
     last = after
     while True:
-        answer = await connection.xread({stream_key(run_id): last}, block=BLOCK_MILLISECONDS, count=200)
+        answer: Any = await connection.xread({stream_key(run_id): last}, block=BLOCK_MILLISECONDS, count=200)
         if not answer:
             yield None
             continue

@@ -172,7 +172,7 @@ class Worker:
 
     def _report(self) -> None:
         models = self.models
-        report = {
+        report: dict[str, object] = {
             "at": time.time(),
             "ready": models is not None and not self.stopping.is_set(),
             "jobs": len(self.jobs),

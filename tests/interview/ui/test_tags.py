@@ -146,7 +146,12 @@ def test_unknown_icon_names_the_known_ones() -> None:
 
 @pytest.mark.parametrize(
     ("text", "n_formulas"),
-    [("With $n$ tokens, $n^2$ scores", 2), ("It costs $5 and $10 a month", 0), ("US$5 or $x$", 1), ("only $3", 0)],
+    [
+        ("With $n$ tokens, $n^2$ scores", 2),
+        ("It costs $5 and $10 a month", 0),
+        ("US$5 or $x$", 1),
+        ("only $3", 0),
+    ],
 )
 def test_single_dollars_are_formulas_and_prices_stay_prices(text: str, n_formulas: int) -> None:
     assert prose.to_html(text).count("<math") == n_formulas
