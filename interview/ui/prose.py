@@ -39,6 +39,8 @@ ATTRIBUTES = dict.fromkeys(MATH_TAGS, MATH_ATTRIBUTES) | {
     "th": {"class", "scope"},
     "code": {"class"},
 }
+# Inside single dollars no space may touch them, and no digit may follow: amounts of money are no formulas.
+FORMULA = re.compile(r"\$\$([^$]+)\$\$|\$(?![\s$])([^$\n]*)(?<![\s\\$])\$(?![\d$])")
 WORD = re.compile(r"<mi>([^<&]{2,})</mi>")
 
 
@@ -82,13 +84,10 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-INLINE_MATH = re.compile(r"\$\$(?P<double>[^$]+)\$\$|\$(?P<single>(?!\s)[^$\n]*[^\s$\\])\$(?!\d)")
-
-
 def _inline_math(state: StateInline, silent: bool) -> bool:
-    """`$…$` or `$$…$$` inside a line; a price stays a price: `$5 and $10` has a space before the second sign."""
-    found = INLINE_MATH.match(state.src, state.pos)
-    formula = (found["double"] or found["single"]).strip() if found else ""
+    """`$$…$$` or `$…$` inside a line. Prices stay text: `$5 to $10` opens no formula."""
+    found = FORMULA.match(state.src, state.pos)
+    formula = (found[1] or found[2]).strip() if found else ""
     if found is None or not formula:
         return False
     if not silent:

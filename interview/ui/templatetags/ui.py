@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from django import template
-from django.forms import BoundField, CheckboxInput
+from django.forms import BoundField, CheckboxInput, HiddenInput
 from django.utils.safestring import SafeString, mark_safe
 
 from interview.ui import icons, prose
@@ -80,3 +80,9 @@ def _short(value: float) -> str:
 def is_check(field: BoundField) -> bool:
     """Whether a form field is one checkbox, whose label belongs after it."""
     return isinstance(field.field.widget, CheckboxInput)
+
+
+@register.filter
+def is_optional(field: BoundField) -> bool:
+    """Whether a form field may be left empty and should say so (a checkbox always may)."""
+    return not field.field.required and not isinstance(field.field.widget, (CheckboxInput, HiddenInput))

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.django_db
 
 class Sample(forms.Form):
     name = forms.CharField(help_text="As your class knows you.")
+    nick = forms.CharField(required=False)
     keep = forms.BooleanField(help_text="On this device.")
     mode = forms.ChoiceField(choices=[("needed", "needed"), ("vllm", "vLLM")], widget=forms.RadioSelect)
 
@@ -114,3 +115,10 @@ def test_a_checkbox_comes_before_its_label() -> None:
     html = str(Sample()["keep"].as_field_group())
     assert 'class="field is-check"' in html
     assert html.index("<input") < html.index("<label")
+
+
+def test_optional_fields_say_so_and_labels_carry_no_colon() -> None:
+    form = Sample()
+    assert '<span class="optional">(optional)</span>' in form["nick"].as_field_group()
+    assert "optional" not in form["name"].as_field_group() + form["keep"].as_field_group()
+    assert ":</label>" not in str(form)

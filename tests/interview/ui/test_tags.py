@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 import pytest
 from django.template import Context, Template
@@ -47,6 +48,13 @@ def test_markdown_renders_any_text(text: str) -> None:
     assert "\x00" not in html
 
 
+def test_hostile_lengths_stay_quick() -> None:
+    began = time.perf_counter()
+    for part in ("$$ ", "$$" + " " * 20_000, "$a ", "[" * 200, "> " * 200, "*a " * 3_000):
+        prose.to_html((part * (20_000 // len(part) + 1))[:20_000])
+    assert time.perf_counter() - began < 10
+
+
 def test_markdown_keeps_structure() -> None:
     html = render(
         "{{ text|markdown }}", text="## Cost\n\nA *cache* of `n` [bytes](/topics/kv-cache/).\n\n- one\n- two"
@@ -83,6 +91,17 @@ def test_formula_over_lines_is_one_formula() -> None:
 def test_formula_keeps_its_backslashes_and_stars() -> None:
     html = render("{{ text|markdown }}", text="$$a_1 * b_1 * c \\\\ \\frac{1}{2}$$ and $$x_1 * y_1$$")
     assert "<mfrac>" in html and "<em>" not in html
+
+
+def test_one_dollar_makes_a_formula_in_the_line() -> None:
+    html = render("{{ text|markdown }}", text="Here $T$ is the length and $n_{kv}$ the heads.")
+    assert html.count("<math") == 2 and "$" not in html
+
+
+@pytest.mark.parametrize("text", ["from $5 to $10", "$5-$10", "a $ b $ c", "US$ 3 and $4.", "$ 5$"])
+def test_money_is_no_formula(text: str) -> None:
+    html = render("{{ text|markdown }}", text=text)
+    assert "<math" not in html and html.count("$") == text.count("$")
 
 
 def test_names_of_several_letters_are_upright() -> None:
