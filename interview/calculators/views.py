@@ -76,9 +76,8 @@ def respond(
 ) -> HttpResponse:
     """The page or fragment of an outcome; 422 where the input was refused."""
     link = link_to(request, outcome)
-    context = (
-        page.context(outcome, link) | {"embed": embed, "own_query": _own_query(outcome)} | dict(extra or {})
-    )
+    context = page.context(outcome, link) | dict(extra or {})
+    context |= {"embed": embed, "own_query": _own_query(outcome), "card": card_of(request, outcome)}
     is_fragment = wants_fragment(request)
     template = "calculators/_answer.html" if is_fragment else "calculators/page.html"
     response = render(request, template, context, status=422 if outcome.errors else 200)
