@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import HttpRequest, JsonResponse
 from django.urls import reverse
-from ninja import Router
+from ninja import Body, Router
 
 from interview.calculators.formulas.parameters import Parameter
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
@@ -39,7 +39,7 @@ def calculate(request: HttpRequest, slug: str) -> Any:
 
 
 @router.post("/calculators/{slug}", summary="The same with parameters in a JSON body, for long text")
-def calculate_body(request: HttpRequest, slug: str, parameters: dict[str, Any]) -> Any:
+def calculate_body(request: HttpRequest, slug: str, parameters: Body[dict[str, Any]]) -> Any:
     """As GET, for what does not fit in an address."""
     return _answer(request, slug, parameters)
 

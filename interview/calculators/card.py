@@ -37,7 +37,7 @@ def png(outcome: Outcome, brief: str) -> bytes:
     draw.text((EDGE, 64), f"Prefill  ·  {outcome.calculator.title}", font=font("inter", 32), fill=SOFT)
     _headline(draw, outcome)
     for i, line in enumerate(_wrapped(draw, brief, font("inter", 30), SIZE[0] - 2 * EDGE)[:2]):
-        draw.text((EDGE, 300 + 42 * i), line, font=font("inter", 30), fill=SOFT)
+        draw.text((EDGE, 318 + 42 * i), line, font=font("inter", 30), fill=SOFT)
     buffer = io.BytesIO()
     image.quantize(64).save(buffer, "PNG")
     return buffer.getvalue()
@@ -52,8 +52,8 @@ def _headline(draw: ImageDraw.ImageDraw, outcome: Outcome) -> None:
     size = 112
     while size > 40 and draw.textlength(text, font=font("prefill-mono-medium", size)) > SIZE[0] - 2 * EDGE:
         size -= 8
-    draw.text((EDGE, 124), text, font=font("prefill-mono-medium", size), fill=INK)
-    draw.text((EDGE, 244), head.second.replace("\u202f", " "), font=font("prefill-mono", 40), fill=SOFT)
+    draw.text((EDGE, 116), text, font=font("prefill-mono-medium", size), fill=INK)
+    draw.text((EDGE, 250), head.second.replace("\u202f", " "), font=font("prefill-mono", 40), fill=SOFT)
 
 
 def _wrapped(draw: ImageDraw.ImageDraw, text: str, with_font: Font, width: int) -> list[str]:
@@ -68,7 +68,7 @@ def _wrapped(draw: ImageDraw.ImageDraw, text: str, with_font: Font, width: int) 
 
 
 def _picture(draw: ImageDraw.ImageDraw, chart: Chart) -> None:
-    box = (EDGE, 410, SIZE[0] - EDGE, 570)
+    box = (EDGE, 426, SIZE[0] - EDGE, 570)
     draw.line((box[0], box[3], box[2], box[3]), fill=RULE, width=2)
     points = chart.series[0].points if chart.series else ()
     if len(points) < 2:

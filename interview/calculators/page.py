@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from interview.calculators import fields, svg, tables
 from interview.calculators.formulas.expression import to_mathml, to_text
+from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import Parameter, as_text
 from interview.calculators.formulas.registry import Outcome
 from interview.calculators.formulas.result import Result, Step, Table
@@ -56,12 +57,22 @@ def context(outcome: Outcome, link: str) -> dict[str, Any]:
         "main_fields": fields.main_fields(form),
         "groups": fields.groups(form, outcome),
         "loose_errors": fields.loose_errors(outcome),
-        "formula": mark_safe(to_mathml(outcome.calculator.formula, result=outcome.calculator.formula_name)),
-        "formula_text": f"{outcome.calculator.formula_name} = {to_text(outcome.calculator.formula)}",
         "link": link,
         "is_long": len(outcome.query) > LONGEST_QUERY,
     }
+    shown |= _formula(outcome)
     return shown | (_reading(outcome, outcome.result, link) if outcome.result else {})
+
+
+def _formula(outcome: Outcome) -> dict[str, Any]:
+    """The formula in names, and in one line with the numbers filled in where the result has it so."""
+    name = outcome.calculator.formula_name
+    code = (outcome.result.formula if outcome.result else "") or outcome.calculator.formula
+    shown = {"formula": mark_safe(to_mathml(code, result=name)), "formula_text": f"{name} = {to_text(code)}"}
+    if outcome.result and outcome.result.formula:
+        filled = to_mathml(code, outcome.result.formula_names, result=name)
+        shown["filled"] = mark_safe(filled)
+    return shown
 
 
 def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
@@ -69,7 +80,7 @@ def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
         "result": result,
         "steps": [_step(step) for step in result.steps],
         "charts": [
-            ShownChart(mark_safe(svg.svg(c, i)), c.title, c.note, _table(tables.of_chart(c)))
+            ShownChart(mark_safe(svg.svg(c, i)), c.title, c.note, _table(c.table or tables.of_chart(c)))
             for i, c in enumerate(result.charts)
         ],
         "tables": [_table(t) for t in result.tables],
@@ -81,14 +92,16 @@ def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
 
 def _step(step: Step) -> ShownStep:
     return ShownStep(
-        step.label, mark_safe(to_mathml(step.code, step.names)), with_unit(step.value, step.unit)
+        step.label,
+        mark_safe(to_mathml(step.code, step.names, display="inline")),
+        with_unit(step.value, step.unit),
     )
 
 
 def with_unit(value: int | float, unit: str) -> str:
     """A step's value for reading: bytes scale themselves, other units follow the number."""
     if unit == "bytes" and abs(value) >= 10**6:
-        return f"{number_text(value)} bytes"
+        return f"{number_text(value)} B"
     return reading(float(value), unit) if unit in ("s", "USD") else f"{number_text(value)} {unit}".strip()
 
 
@@ -120,5 +133,7 @@ def _said(parameter: Parameter, value: Any) -> str:
     if parameter.kind == "flag":
         return parameter.label if value else ""
     if parameter.kind in ("choice", "model"):
-        return dict(parameter.choices).get(value, as_text(value)).partition(",")[0]
-    return f"{number_text(value)} {parameter.unit or parameter.label.lower()}"
+        known = models().get(value)
+        return known.name if known else dict(parameter.choices).get(value, as_text(value)).partition(",")[0]
+    noun = parameter.unit or parameter.label.lower()
+    return f"{number_text(value)} {noun.removesuffix('s') if value == 1 else noun}"

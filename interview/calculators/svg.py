@@ -64,7 +64,7 @@ def _grid(axis: Scale) -> str:
         unit = f" {axis.unit}" if i == len(axis.ticks()) - 1 else ""
         drawn.append(f'<line class="grid" x1="0" x2="100%" y1="{y}" y2="{y}"/>')
         text = f"{axis.label(tick)}{escape(unit)}"
-        drawn.append(f'<text class="label" x="0" y="{_pct(float(y) - 4)}">{text}</text>')
+        drawn.append(f'<text x="0" y="{_pct(float(y) - 4)}">{text}</text>')
     return "".join(drawn)
 
 
@@ -99,9 +99,7 @@ def _end_labels(chart: Chart, axis: Scale) -> list[str]:
     for y, label in ends:
         place = max(y - 6, last + 15, 10)
         last = place
-        drawn.append(
-            f'<text class="label" x="100%" y="{_pct(place)}" text-anchor="end">{escape(label)}</text>'
-        )
+        drawn.append(f'<text x="100%" y="{_pct(place)}" text-anchor="end">{escape(label)}</text>')
     return drawn
 
 
@@ -112,11 +110,11 @@ def _now(chart: Chart, left: float, right: float, axis: Scale) -> list[str]:
     if value is None:
         return []
     x, y = _pct(_x(chart.now, left, right)), _y(value, axis)
-    side = ("end", -8) if float(x) > 55 else ("start", 8)
+    side = ("end", -6) if float(x) > 42 else ("start", 8)
     return [
         f'<line class="now" x1="{x}%" x2="{x}%" y1="{TOP + HEIGHT}" y2="{y}"/>',
         f'<circle class="now" cx="{x}%" cy="{y}" r="5"/>',
-        f'<text class="now" x="{x}%" dx="{side[1]}" y="{y}" dy="-8" text-anchor="{side[0]}">'
+        f'<text font-weight="600" x="{x}%" dx="{side[1]}" y="{y}" dy="-9" text-anchor="{side[0]}">'
         f"{escape(reading(value, chart.y_unit))}</text>",
     ]
 
@@ -124,14 +122,14 @@ def _now(chart: Chart, left: float, right: float, axis: Scale) -> list[str]:
 def _x_labels(chart: Chart, left: float, right: float) -> list[str]:
     y = TOP + HEIGHT + 17
     drawn = [
-        f'<text class="label" x="0" y="{y}">{number_text(whole(left))}</text>',
-        f'<text class="label" x="100%" y="{y}" text-anchor="end">'
+        f'<text x="0" y="{y}">{number_text(whole(left))}</text>',
+        f'<text x="100%" y="{y}" text-anchor="end">'
         f"{number_text(whole(right))} {escape(chart.x_label)}</text>",
     ]
     if chart.now is not None and 15 < _x(chart.now, left, right) < 60:
         x = _pct(_x(chart.now, left, right))
         text = number_text(whole(chart.now))
-        drawn.append(f'<text class="label" x="{x}%" y="{y}" text-anchor="middle">{text}</text>')
+        drawn.append(f'<text x="{x}%" y="{y}" text-anchor="middle">{text}</text>')
     return drawn
 
 
@@ -140,7 +138,7 @@ def _bars(chart: Chart) -> tuple[int, str]:
     highest = max((abs(p[1]) for s in chart.series for p in s.points), default=0) or 1.0
     drawn, y = [], 0
     for i, label in enumerate(chart.labels):
-        drawn.append(f'<text class="label" x="0" y="{y + 14}">{escape(label)}</text>')
+        drawn.append(f'<text x="0" y="{y + 14}">{escape(label)}</text>')
         y += 20
         for n, series in enumerate(chart.series):
             drawn.append(_bar(chart, series, i, n, y, highest))
@@ -151,14 +149,14 @@ def _bars(chart: Chart) -> tuple[int, str]:
 
 def _bar(chart: Chart, series: Series, i: int, n: int, y: int, highest: float) -> str:
     value = series.points[i][1]
-    width = _pct(max(0.25, 58 * abs(value) / highest))
+    width = _pct(max(0.25, 50 * abs(value) / highest))
     now = (chart.shown == i) if chart.shown is not None else n == 0
     name = f"{series.label}: " if len(chart.series) > 1 else ""
     text = escape(f"{name}{reading(value, chart.y_unit)}")
     css = "bar is-now" if now else "bar"
     return (
         f'<rect class="{css}" x="0" y="{y}" width="{width}%" height="12" rx="2"/>'
-        f'<text class="label" x="{width}%" dx="6" y="{y + 10}">{text}</text>'
+        f'<text x="{width}%" dx="6" y="{y + 10}">{text}</text>'
     )
 
 
@@ -169,7 +167,7 @@ def _timeline(chart: Chart) -> tuple[int, str]:
     for lane, name in enumerate(chart.lanes):
         y = lane * 24
         drawn.append(f'<line class="grid" x1="0" x2="100%" y1="{y + 23}" y2="{y + 23}"/>')
-        drawn.append(f'<text class="label" x="0" y="{y + 15}">{escape(name)}</text>')
+        drawn.append(f'<text x="0" y="{y + 15}">{escape(name)}</text>')
     for span in chart.spans:
         x, width = 12 + 88 * span.start / end, max(0.15, 88 * (span.end - span.start) / end - 0.1)
         css = "bar is-now" if span.kind == "now" else span.kind
@@ -178,9 +176,9 @@ def _timeline(chart: Chart) -> tuple[int, str]:
             f'rx="2"><title>{escape(span.label)}</title></rect>'
         )
     height = len(chart.lanes) * 24
-    drawn.append(f'<text class="label" x="12%" y="{height + 16}">0</text>')
+    drawn.append(f'<text x="12%" y="{height + 16}">0</text>')
     text = escape(f"{number_text(end, 4)} {chart.x_label}")
-    drawn.append(f'<text class="label" x="100%" y="{height + 16}" text-anchor="end">{text}</text>')
+    drawn.append(f'<text x="100%" y="{height + 16}" text-anchor="end">{text}</text>')
     return height + 22, "".join(drawn)
 
 
@@ -190,7 +188,7 @@ def _heat(chart: Chart) -> tuple[int, str]:
     columns = max((len(s.points) for s in chart.series), default=1) or 1
     for row, series in enumerate(chart.series):
         y = row * 26
-        drawn.append(f'<text class="label" x="0" y="{y + 17}">{escape(series.label)}</text>')
+        drawn.append(f'<text x="0" y="{y + 17}">{escape(series.label)}</text>')
         for column, (_, value) in enumerate(series.points):
             x, width = 18 + 82 * column / columns, 82 / columns
             drawn.append(
@@ -200,5 +198,5 @@ def _heat(chart: Chart) -> tuple[int, str]:
     y = len(chart.series) * 26 + 16
     for column, label in enumerate(chart.labels):
         middle = _pct(18 + 82 * (column + 0.47) / columns)
-        drawn.append(f'<text class="label" x="{middle}%" y="{y}" text-anchor="middle">{escape(label)}</text>')
+        drawn.append(f'<text x="{middle}%" y="{y}" text-anchor="middle">{escape(label)}</text>')
     return y + 8, "".join(drawn)

@@ -76,9 +76,8 @@ def respond(
 ) -> HttpResponse:
     """The page or fragment of an outcome; 422 where the input was refused."""
     link = link_to(request, outcome)
-    context = (
-        page.context(outcome, link) | {"embed": embed, "own_query": _own_query(outcome)} | dict(extra or {})
-    )
+    context = page.context(outcome, link) | dict(extra or {})
+    context |= {"embed": embed, "own_query": _own_query(outcome), "card": card_of(request, outcome)}
     is_fragment = wants_fragment(request)
     is_own = is_fragment and request.htmx.target == "result"  # type: ignore[attr-defined]  # HtmxMiddleware
     # Another page (home) may show a calculator's reading: it gets no part that belongs to the calculator's own page.

@@ -142,24 +142,29 @@ def _needs_brackets(node: ast.expr, parent: ast.operator, *, right: bool) -> boo
     return inner < outer or (inner == outer and right and not isinstance(parent, ast.Add | ast.Mult))
 
 
-def to_mathml(code: str, names: Names = None, result: str = "") -> str:
-    """The expression as a MathML block; `result` is put before an equals sign."""
-    head = f"<mi>{escape(result.replace('_', ' '))}</mi><mo>=</mo>" if result else ""
+def to_mathml(code: str, names: Names = None, result: str = "", display: str = "block") -> str:
+    """The expression as MathML; `result` is put before an equals sign."""
+    head = f"{_mathml_name(result)}<mo>=</mo>" if result else ""
     body = _mathml(parsed(code), names)
-    return f'<math xmlns="{MATHML}" display="block"><mrow>{head}{body}</mrow></math>'
+    return f'<math xmlns="{MATHML}" display="{display}"><mrow>{head}{body}</mrow></math>'
 
 
 def _mathml(node: ast.expr, names: Names) -> str:
     if isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and names is not None):
         return f"<mn>{escape(_leaf(node, names) or '')}</mn>"
     if isinstance(node, ast.Name):
-        return f"<mi>{escape(node.id.replace('_', ' '))}</mi>"
+        return _mathml_name(node.id)
     if isinstance(node, ast.UnaryOp):
         return f"<mo>−</mo>{_mathml(node.operand, names)}"
     if isinstance(node, ast.Call):
         return _mathml_call(node, names)
     assert isinstance(node, ast.BinOp)
     return _mathml_operation(node, names)
+
+
+def _mathml_name(name: str) -> str:
+    upright = ' mathvariant="normal"' if len(name) > 1 else ""
+    return f"<mi{upright}>{escape(name.replace('_', ' '))}</mi>"
 
 
 def _mathml_operation(node: ast.BinOp, names: Names) -> str:
@@ -189,4 +194,4 @@ def _mathml_call(node: ast.Call, names: Names) -> str:
     if node.func.id in _BRACKETS:
         opening, closing = _BRACKETS[node.func.id]
         return f"<mo>{opening}</mo>{inside}<mo>{closing}</mo>"
-    return f"<mi>{node.func.id}</mi><mo>(</mo>{inside}<mo>)</mo>"
+    return f"{_mathml_name(node.func.id)}<mo>(</mo>{inside}<mo>)</mo>"

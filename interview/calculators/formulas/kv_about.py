@@ -14,7 +14,7 @@ CALCULATOR = Calculator(
     inputs=KvCacheInputs,
     compute=kv_cache,
     prepare=kv_own.prepare,
-    formula="2 * layers * kv_heads * head_dim * tokens * sequences * bytes_per_value",
+    formula="layers * 2 * kv_heads * head_dim * tokens * sequences * bytes_per_value",
     formula_name="bytes",
     meaning=(
         "While a model writes, it keeps the key and the value of every earlier token in every layer, so "

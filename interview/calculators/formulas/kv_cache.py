@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from interview.calculators.formulas.kv_inputs import KvCacheInputs
 from interview.calculators.formulas.kv_load import Load, load_of
-from interview.calculators.formulas.kv_pictures import curve, modes_table, naive_table, wrong_bars
-from interview.calculators.formulas.kv_steps import working_of
+from interview.calculators.formulas.kv_pictures import curve, modes_table, wrong_bars
+from interview.calculators.formulas.kv_steps import formula_code, formula_names, working_of
 from interview.calculators.formulas.kv_warnings import warnings_for
 from interview.calculators.formulas.result import Headline, Result, Value, program
 from interview.calculators.formulas.units import binary_bytes, decimal_bytes, grouped
@@ -31,7 +31,9 @@ def kv_cache(inputs: KvCacheInputs) -> Result:
         steps=tuple(working.steps),
         warnings=tuple(warnings_for(inputs, load.geometry, load.dtype)),
         charts=(curve(load), wrong_bars(load)),
-        tables=(naive_table(load), modes_table(load)),
+        tables=(modes_table(load),),
+        formula=formula_code(load),
+        formula_names=formula_names(load),
         program=program(f"KV cache: {load.geometry.name}", working, "total_bytes"),
     )
 

@@ -8,12 +8,24 @@ from dataclasses import dataclass, replace
 from interview.calculators.formulas.kv_dtypes import DTYPES, KvDtype
 from interview.calculators.formulas.kv_geometry import KvGeometry, LayerGroup, StateSize
 
+SHORT = {
+    "query_heads": "without GQA",
+    "hidden_over_heads": "hidden / heads",
+    "hidden_size": "2 × hidden size",
+    "no_window": "without windows",
+    "no_factor_2": "keys only",
+    "full_mla_heads": "without MLA",
+    "mla_twice": "latent twice",
+    "mla_no_rope": "without the rope key",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Naive:
     """One wrong answer: its short id, the assumption behind it, and the geometry it amounts to."""
 
     id: str
+    short: str
     assumption: str
     geometry: KvGeometry
     dtype: KvDtype
@@ -24,15 +36,17 @@ def naive(geometry: KvGeometry, dtype: KvDtype, tokens: int) -> Iterator[Naive]:
     """Every wrong assumption that changes the answer for this geometry, commonest first."""
     plain = DTYPES["fp8"] if dtype.name == "fp8_ds_mla" else dtype
     for name, assumption, groups in _wrong_groups(geometry):
-        yield Naive(name, assumption, replace(geometry, groups=groups), plain, tokens)
+        yield Naive(name, SHORT[name], assumption, replace(geometry, groups=groups), plain, tokens)
     if geometry.layers_in_all > sum(g.layers for g in geometry.groups):
         grown = replace(geometry.groups[0], layers=geometry.layers_in_all)
         wrong = replace(geometry, groups=(grown,), state=StateSize())
-        yield Naive("every_layer", "every layer keeps a growing cache", wrong, plain, tokens)
+        yield Naive(
+            "every_layer", "a cache in every layer", "every layer keeps a growing cache", wrong, plain, tokens
+        )
     binary = _other_k(tokens)
     if binary:
         note = f"the “k” is read as {'1024' if binary > tokens else '1000'}: {binary} tokens"
-        yield Naive("other_k", note, geometry, dtype, binary)
+        yield Naive("other_k", "the other k", note, geometry, dtype, binary)
 
 
 def _wrong_groups(geometry: KvGeometry) -> Iterator[tuple[str, str, tuple[LayerGroup, ...]]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from interview.calculators.formulas.kv_load import Load
 from interview.calculators.formulas.kv_modes import MODES, Runtime
-from interview.calculators.formulas.kv_naive import naive
+from interview.calculators.formulas.kv_naive import Naive, naive
 from interview.calculators.formulas.result import Chart, Series, Table
 from interview.calculators.formulas.units import both_bytes
 
@@ -29,9 +29,9 @@ def curve(load: Load) -> Chart:
     lengths = _lengths(load)
     mode = load.runtime.mode
     series = [_series("this cache" if mode == "needed" else mode, load, lengths)]
-    for wrong in list(naive(load.geometry, load.dtype, load.tokens))[:1]:
+    for wrong in _curves_beside(load):
         other = replace(load, geometry=wrong.geometry, dtype=wrong.dtype)
-        series.append(_series(wrong.assumption, other, lengths))
+        series.append(_series(wrong.short, other, lengths))
     return Chart(
         kind="line",
         title="Bytes by tokens",
@@ -41,6 +41,13 @@ def curve(load: Load) -> Chart:
         series=tuple(series),
         now=float(load.tokens),
     )
+
+
+def _curves_beside(load: Load) -> list[Naive]:
+    """The wrong assumption worth drawing: ignored windows before ignored heads."""
+    found = {wrong.id: wrong for wrong in naive(load.geometry, load.dtype, load.tokens)}
+    order = ("no_window", "full_mla_heads", "query_heads", "no_factor_2")
+    return [found[name] for name in order if name in found][:1]
 
 
 def _series(label: str, load: Load, lengths: list[int]) -> Series:
@@ -59,6 +66,7 @@ def wrong_bars(load: Load) -> Chart:
         series=(Series("bytes", points),),
         labels=tuple(assumption for _, assumption, _ in rows),
         shown=0,
+        table=naive_table(load),
     )
 
 

@@ -81,3 +81,29 @@ def _gpu_step(working: Working, load: Load, gpus: int) -> None:
     if load.geometry.state.layers:
         parts.append("sequences * state_layers * ceil(state_bytes / gpus)")
     working.step("gpu_bytes", "On the fullest GPU", " + ".join(parts), "bytes")
+
+
+def formula_code(load: Load) -> str:
+    """The formula in one line, where one line is the whole truth; empty where layers differ."""
+    group = load.groups()[0]
+    plain = load.runtime.mode == "needed" and not load.runtime.shared_prefix and not group.window
+    if len(load.groups()) > 1 or load.geometry.state.layers or not plain:
+        return ""
+    if load.dtype.block > 1 or load.dtype.vector_extra:
+        return ""
+    values = "latent" if group.latent else "2 * kv_heads * head_dim"
+    return f"layers * {values} * tokens * sequences * bytes_per_value"
+
+
+def formula_names(load: Load) -> dict[str, int]:
+    """The numbers for `formula_code`."""
+    group = load.groups()[0]
+    return {
+        "layers": group.layers,
+        "latent": group.k_dim,
+        "kv_heads": group.heads,
+        "head_dim": group.k_dim,
+        "tokens": load.tokens,
+        "sequences": load.sequences,
+        "bytes_per_value": load.dtype.block_bytes,
+    }

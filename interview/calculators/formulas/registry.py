@@ -42,7 +42,7 @@ class Outcome:
             "results": self.result.results,
             "steps": [step.to_dict() for step in self.result.steps],
             "warnings": list(self.result.warnings),
-            "tables": [asdict(table) for table in self.result.tables],
+            "tables": [asdict(table) for table in self.result.every_table()],
             "url": url,
         }
 

@@ -66,6 +66,16 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """A table: column heads carry the unit; a cell is text or a number."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Chart:
     """A picture's data: `kind` is line, bars, timeline or heat; y in `y_unit` ("bytes" scales itself)."""
 
@@ -81,16 +91,7 @@ class Chart:
     lanes: tuple[str, ...] = ()
     note: str = ""
     shown: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table: column heads carry the unit; a cell is text or a number."""
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-    note: str = ""
+    table: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,12 @@ class Result:
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     program: str = ""
+    formula: str = ""
+    formula_names: Mapping[str, Number] | None = None
+
+    def every_table(self) -> list[Table]:
+        """Tables of their own, and those that stand under a picture instead of its plain numbers."""
+        return [*(c.table for c in self.charts if c.table), *self.tables]
 
 
 @dataclass(slots=True)

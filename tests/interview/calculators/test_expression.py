@@ -39,7 +39,7 @@ def test_ceil_is_exact_for_whole_numbers(a: int, b: int) -> None:
 
 
 def test_mathml_names_and_numbers() -> None:
-    assert "<mi>kv heads</mi>" in to_mathml("2 * kv_heads")
+    assert '<mi mathvariant="normal">kv heads</mi>' in to_mathml("2 * kv_heads")
     assert "<mn>8</mn>" in to_mathml("2 * kv_heads", {"kv_heads": 8})
     assert "<mfrac>" in to_mathml("a / b")
 

@@ -81,7 +81,7 @@ def test_qwen3_reads_head_dim_from_the_config() -> None:
     case = CASES["kv-head-dim-qwen3-4b"]["expected"]
     outcome = run(KV, {"model": "Qwen/Qwen3-4B", "tokens": "4096", "dtype": "bf16"})
     assert outcome.result and outcome.result.results["bytes"] == case["bytes"]
-    wrong = {row[0]: row[1] for row in outcome.result.tables[0].rows}
+    wrong = {row[0]: row[1] for row in outcome.result.every_table()[0].rows}
     assert wrong["head_dim is taken as hidden/heads = 80"] == case["wrong_if_hidden_over_heads_MiB"] * 2**20
     assert any("head_dim is 128" in w for w in outcome.result.warnings)
 
@@ -104,7 +104,7 @@ def test_qwen3_reads_head_dim_from_the_config() -> None:
 def test_named_wrong_answers(given_inputs: dict[str, Any], expected: tuple[str, int]) -> None:
     outcome = run(KV, {k: str(v) for k, v in given_inputs.items()})
     assert outcome.result
-    rows = {str(row[0]): row[1] for row in outcome.result.tables[0].rows}
+    rows = {str(row[0]): row[1] for row in outcome.result.every_table()[0].rows}
     assert [v for k, v in rows.items() if k.startswith(expected[0])] == [expected[1]]
 
 
