@@ -66,7 +66,7 @@ def free_port() -> int:
         return int(sock.getsockname()[1])
 
 
-def start_site(var: Path) -> Site:
+def start_site(var: Path, **changes: str) -> Site:
     """Start a site with its own data; models are shared with the checkout."""
     port = free_port()
     env = {
@@ -77,6 +77,7 @@ def start_site(var: Path) -> Site:
         "HTTPS": "off",
         "DEMO": "on",
         "DJANGO_SETTINGS_MODULE": "interview.settings",
+        **changes,
     }
     site = Site(f"http://127.0.0.1:{port}", var, None, env)  # type: ignore[arg-type]
     for words in (
