@@ -30,7 +30,7 @@ def test_from_home_to_the_next_review(page: Page, axed: Axed) -> None:
     box.fill("half")
     box.fill(ANSWER)
     expect(page.locator("[data-draft-status]")).to_have_text(re.compile(r"^saved \d\d:\d\d"))
-    expect(page.locator("[data-draft-words]")).to_have_text("22 words")
+    expect(page.locator("[data-draft-words]")).to_have_text("23 words")
     page.get_by_role("button", name="Check my answer").click()
     expect(page.get_by_text(re.compile(r"\d of \d"))).to_be_visible(timeout=15_000)
     expect(page.locator("mark.evidence").first).to_contain_text("memory grows linearly")
