@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -139,8 +140,17 @@ def page(browser: Browser, site: Site, request: pytest.FixtureRequest) -> Iterat
     tab.on("console", lambda message: note(troubles, message))
     tab.on("pageerror", lambda error: troubles.append(f"page error: {error}"))
     yield tab
+    keep_picture(tab, request.node.name)
     context.close()
     assert not troubles, troubles
+
+
+def keep_picture(tab: Page, name: str) -> None:
+    """A screenshot of the test's last page, where SCREENSHOTS names a folder."""
+    if folder := os.environ.get("SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        file = re.sub(r"[^\w-]+", "-", name).strip("-")
+        tab.screenshot(path=str(Path(folder) / f"{file}.png"), full_page=True)
 
 
 def note(troubles: list[str], message: ConsoleMessage) -> None:
@@ -160,15 +170,3 @@ def axed() -> Axed:
         assert overflow <= 0, f"{tab.url} scrolls sideways by {overflow} px"
 
     return check
-
-
-@pytest.fixture(autouse=True)
-def shot(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Keep a screenshot of each browser test's last page where SCREENSHOTS names a folder."""
-    yield
-    folder = os.environ.get("SCREENSHOTS")
-    if folder and "page" in request.fixturenames:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-        tab: Page = request.getfixturevalue("page")
-        name = request.node.name.replace("[", "-").replace("]", "").replace(" ", "-")
-        tab.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)
