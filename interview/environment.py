@@ -1,15 +1,22 @@
-"""Read typed values from the environment; every error names the variable and the allowed values."""
+"""Read typed values from the environment; every error names the variable and the allowed values.
+
+Each reader notes the name it was asked for in `NAMES`, so that a test can compare the settings with
+`.env.example` and the table in docs/operations.md.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from email.utils import parseaddr
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -17,6 +24,12 @@ from django.core.exceptions import ImproperlyConfigured
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off"}
 SOCKET_PATH_LIMIT = 100  # sun_path holds 108 bytes on Linux and 104 on macOS
+SECRET_LENGTH = 50  # what `manage.py check --deploy` asks for
+HOST_NAME = re.compile(r"\*|\.?[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]")
+ADDRESS = re.compile(r"[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*")
+MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+
+NAMES: dict[str, str] = {}  # variable → its default, as text
 
 
 def read_file(path: Path) -> None:
@@ -32,20 +45,19 @@ def refuse(name: str, value: str, allowed: str) -> ImproperlyConfigured:
 
 def text(name: str, default: str) -> str:
     """A string; `NAME_FILE` may name a file that holds it (for secrets mounted as files)."""
+    NAMES.setdefault(name, default)
     file = os.environ.get(f"{name}_FILE", "")
     if file:
         try:
             return Path(file).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise refuse(f"{name}_FILE", file, "the path of a readable file") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise refuse(f"{name}_FILE", file, "the path of a readable text file") from error
     return os.environ.get(name, "").strip() or default
 
 
 def boolean(name: str, default: bool) -> bool:
     """True for 1/true/yes/on, False for 0/false/no/off."""
-    value = text(name, "").lower()
-    if not value:
-        return default
+    value = text(name, "on" if default else "off").lower()
     if value in TRUE | FALSE:
         return value in TRUE
     raise refuse(name, value, "on, off, true, false, yes, no, 1, 0")
@@ -53,17 +65,11 @@ def boolean(name: str, default: bool) -> bool:
 
 def integer(name: str, default: int, *, least: int, most: int) -> int:
     """A whole number between `least` and `most`."""
-    value = text(name, "")
-    if not value:
-        return default
+    value = text(name, str(default))
     allowed = f"a whole number from {least} to {most}"
-    try:
-        number = int(value)
-    except ValueError as error:
-        raise refuse(name, value, allowed) from error
-    if not least <= number <= most:
+    if not re.fullmatch(r"-?[0-9]{1,12}", value) or not least <= int(value) <= most:
         raise refuse(name, value, allowed)
-    return number
+    return int(value)
 
 
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
@@ -74,62 +80,163 @@ def choice(name: str, default: str, allowed: Sequence[str]) -> str:
     return value
 
 
-def words(name: str, default: list[str]) -> list[str]:
-    """Words separated by commas."""
-    value = text(name, "")
-    return [word.strip() for word in value.split(",") if word.strip()] if value else default
+def words(name: str, default: Sequence[str], fits: Callable[[str], object], allowed: str) -> list[str]:
+    """Words separated by commas, each of which `fits`."""
+    value = text(name, ", ".join(default))
+    found = [word.strip() for word in value.split(",") if word.strip()]
+    for word in found:
+        if not fits(word):
+            raise refuse(name, word, f"{allowed}, separated by commas")
+    return found
 
 
-def origins(name: str, default: list[str]) -> list[str]:
+def host_names(name: str, default: Sequence[str]) -> list[str]:
+    """Host names as in the Host header, without scheme, port or path."""
+    return words(
+        name, default, HOST_NAME.fullmatch, "host names such as example.org, .example.org or [::1], or *"
+    )
+
+
+def origins(name: str, default: Sequence[str]) -> list[str]:
     """Origins such as https://example.org, separated by commas."""
-    values = words(name, default)
-    for value in values:
-        parts = urlsplit(value)
-        if parts.scheme not in {"http", "https"} or not parts.netloc:
-            raise refuse(
-                name, value, "origins with their scheme, such as https://example.org, comma-separated"
-            )
-    return values
+    return words(name, default, _is_origin, "origins with their scheme, such as https://example.org")
 
 
-def path(name: str, default: Path) -> Path:
-    """An absolute folder path."""
-    return Path(text(name, str(default))).expanduser().resolve()
+def _is_origin(value: str) -> bool:
+    parts = _split(value)
+    return parts is not None and parts.scheme in {"http", "https"} and value.count("/") == 2
+
+
+def _split(url: str) -> SplitResult | None:
+    """The parts of an address, or None where it has no host or a port that is no number."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts if parts.netloc and not re.search(r"\s", url) else None
+
+
+def networks(name: str, default: Sequence[str]) -> list[str]:
+    """Addresses or networks such as 10.0.0.0/8, separated by commas."""
+    return words(name, default, _is_network, "addresses or networks such as 127.0.0.1 or 10.0.0.0/8")
+
+
+def _is_network(value: str) -> bool:
+    try:
+        ip_network(value)
+    except ValueError:
+        return False
+    return True
+
+
+def address(name: str, default: str) -> str:
+    """An IP address or host name to listen on."""
+    value = text(name, default)
+    if not ADDRESS.fullmatch(value):
+        raise refuse(name, value, "an address to listen on, such as 127.0.0.1, 0.0.0.0 or ::1")
+    return value
+
+
+def folder(name: str, default: Path, *, make: bool = False) -> Path:
+    """An absolute folder path, made where `make` says so."""
+    value = Path(text(name, str(default))).expanduser().absolute()
+    allowed = "the path of a folder that can be made and written to"
+    if value.exists() and not value.is_dir():
+        raise refuse(name, str(value), allowed)
+    if make:
+        try:
+            value.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise refuse(name, str(value), f"{allowed} ({error.strerror})") from error
+    return value.resolve()
 
 
 def http_url(name: str, default: str) -> str:
     """Empty, or an http(s) address without a trailing slash."""
     value = text(name, default)
-    if value and (urlsplit(value).scheme not in {"http", "https"} or not urlsplit(value).netloc):
+    parts = _split(value)
+    if value and (parts is None or parts.scheme not in {"http", "https"}):
         raise refuse(
-            name, value, "an address such as http://127.0.0.1:8080/v1, or empty for the local engine"
+            name, value, "an address such as https://example.org or http://127.0.0.1:8080/v1, or empty"
         )
     return value.rstrip("/")
+
+
+def site_url(name: str, hosts: Sequence[str], *, https: bool, local: str) -> str:
+    """The public address that links in mails start with: as given, or the first public name, or this machine."""
+    public = [host for host in hosts if re.match(r"[A-Za-z]", host) and host != "localhost"]
+    default = public[0] if public else local
+    return http_url(name, "") or f"http{'s' if https else ''}://{default}"
+
+
+def mail_address(name: str, default: str) -> str:
+    """A mail address, with or without a display name."""
+    value = text(name, default)
+    if not re.fullmatch(r"[^@\s]+@[^@\s]+", parseaddr(value)[1]):
+        raise refuse(name, value, "a mail address such as Prefill <prefill@example.org>")
+    return value
+
+
+def model(name: str, default: str) -> str:
+    """A model's registry name, its hub id, or the path of a folder or GGUF file."""
+    value = text(name, default)
+    if not MODEL_NAME.fullmatch(value) and not Path(value).exists():
+        raise refuse(
+            name, value, f"a model's name such as {default}, a hub id owner/name, or an existing path"
+        )
+    return value
+
+
+def secret(name: str, *, least: int) -> str:
+    """Empty, or a password or token of `least` characters or more; the value is never shown."""
+    value = text(name, "")
+    if value and (len(value) < least or re.search(r"\s", value)):
+        raise ImproperlyConfigured(
+            f"{name} can't be used. Allowed: {least} characters or more without spaces, or empty."
+        )
+    return value
 
 
 def secret_key(name: str, var_dir: Path, *, may_generate: bool) -> str:
     """The signing key: from the environment, or made once under var/ in embedded mode."""
     value = text(name, "")
     if value:
-        if len(value) < 32:
-            raise ImproperlyConfigured(f"{name} is too short. Allowed: 32 characters or more, random.")
-        return value
+        return _checked_key(name, value)
     if not may_generate:
         raise ImproperlyConfigured(
-            f"{name} is not set. Allowed: 32 characters or more, random (it is made by itself only in embedded mode)."
+            f"{name} is not set. Allowed: {SECRET_LENGTH} characters or more, random "
+            "(it is made by itself only in embedded mode, without DATABASE_URL and REDIS_URL)."
         )
     return _generated_key(var_dir / "secret_key")
 
 
+def secret_keys(name: str) -> list[str]:
+    """Older signing keys that still verify, separated by commas."""
+    return [_checked_key(name, key.strip()) for key in text(name, "").split(",") if key.strip()]
+
+
+def _checked_key(name: str, value: str) -> str:
+    if len(value) < SECRET_LENGTH or len(set(value)) < 5:
+        raise ImproperlyConfigured(
+            f"{name} is too weak. Allowed: {SECRET_LENGTH} characters or more, random."
+        )
+    return value
+
+
 def _generated_key(file: Path) -> str:
-    try:
-        descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return file.read_text(encoding="ascii").strip()
-    key = secrets.token_urlsafe(48)
-    with os.fdopen(descriptor, "w", encoding="ascii") as handle:
-        handle.write(key)
-    return key
+    """The key in the file; made first where it is missing (whole before it has its name, so two starts agree)."""
+    if not file.exists():
+        descriptor, draft = tempfile.mkstemp(dir=file.parent)  # mkstemp: readable by the owner only
+        with os.fdopen(descriptor, "w", encoding="ascii") as handle:
+            handle.write(secrets.token_urlsafe(48))
+        try:
+            os.link(draft, file)
+        except FileExistsError:
+            pass
+        finally:
+            os.unlink(draft)
+    return _checked_key(str(file), file.read_text(encoding="ascii").strip())
 
 
 def redis_url(name: str, var_dir: Path) -> str:
@@ -137,8 +244,10 @@ def redis_url(name: str, var_dir: Path) -> str:
     value = text(name, "")
     if not value:
         return f"unix://{valkey_socket(var_dir)}"
-    if urlsplit(value).scheme not in {"redis", "rediss", "unix"}:
-        raise refuse(name, value, "redis://host:6379/0, rediss://… or unix:///path/to/socket")
+    scheme = value.partition("://")[0]
+    usable = _split(value) if scheme in {"redis", "rediss"} else scheme == "unix" and urlsplit(value).path
+    if not usable:
+        raise refuse(name, f"{scheme}://…", "redis://host:6379/0, rediss://… or unix:///path/to/socket")
     return value
 
 
@@ -156,36 +265,45 @@ def celery_broker(url: str) -> str:
     return url.replace("unix://", "redis+socket://", 1) if url.startswith("unix://") else url
 
 
-def database(url: str, var_dir: Path) -> dict[str, Any]:
+def database(name: str, var_dir: Path) -> dict[str, Any]:
     """Django's database entry: SQLite in WAL mode under var/, or PostgreSQL by DATABASE_URL."""
-    if not url:
-        url = f"sqlite:///{var_dir / 'prefill.sqlite3'}"
-    scheme = urlsplit(url).scheme
-    if scheme not in {"postgres", "postgresql", "sqlite"}:
-        raise refuse(
-            "DATABASE_URL", f"{scheme}://…", "postgres://user:password@host:5432/name or sqlite:////path/file"
-        )
+    url = text(name, "") or f"sqlite:///{var_dir / 'prefill.sqlite3'}"
+    scheme = url.partition("://")[0]
+    if scheme not in {"postgres", "postgresql", "sqlite"} or (scheme != "sqlite" and not _split(url)):
+        raise refuse(name, f"{scheme}://…", "postgres://user:password@host:5432/name or sqlite:////path/file")
     config: dict[str, Any] = dict(environ.Env.db_url_config(url))
-    if scheme == "sqlite":
-        config["OPTIONS"] = {
-            # Writers take the lock at BEGIN: a reader that turns writer never fails half-way.
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
-        }
-        config["TEST"] = {"NAME": str(var_dir / "test.sqlite3")}
-    else:
-        config["CONN_HEALTH_CHECKS"] = True
-        config["CONN_MAX_AGE"] = 60
+    return _sqlite(config, var_dir) if scheme == "sqlite" else _postgresql(name, config)
+
+
+def _sqlite(config: dict[str, Any], var_dir: Path) -> dict[str, Any]:
+    config["OPTIONS"] = {
+        # Writers take the lock at BEGIN: a reader that turns writer never fails half-way.
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;",
+    }
+    config["TEST"] = {"NAME": str(var_dir / "test.sqlite3")}
+    return config
+
+
+def _postgresql(name: str, config: dict[str, Any]) -> dict[str, Any]:
+    if not config.get("NAME"):
+        raise refuse(name, "postgres://…/", "postgres://user:password@host:5432/name (the name is missing)")
+    # Under ASGI each request has a thread of its own: a pool keeps connections, CONN_MAX_AGE would leak them.
+    config["CONN_MAX_AGE"] = 0
+    config["CONN_HEALTH_CHECKS"] = True
+    config["OPTIONS"] = {
+        **config.get("OPTIONS", {}),
+        "pool": {"min_size": 1, "max_size": 32, "timeout": 10},
+    }
     return config
 
 
 def email(name: str, default: str) -> dict[str, Any]:
     """Django's EMAIL_* settings from one address."""
     value = text(name, default)
+    allowed = "smtp+tls://user:password@host:587, smtp+ssl://…, consolemail://, memorymail:// or dummymail://"
     try:
         return dict(environ.Env.email_url_config(value))
-    except (KeyError, ValueError) as error:
-        raise refuse(
-            name, urlsplit(value).scheme + "://…", "smtp+tls://user:password@host:587 or consolemail://"
-        ) from error
+    except (KeyError, ValueError, environ.ImproperlyConfigured) as error:
+        raise refuse(name, value.partition("://")[0] + "://…", allowed) from error

