@@ -8,7 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from interview.calculators.formulas.registry import find, run
 from interview.questions import selectors as questions
+
+KV_TOKENS = 32_768  # where the home page's slider stands at first
 
 
 @require_GET
@@ -21,6 +24,8 @@ def home(request: HttpRequest) -> HttpResponse:
             "question": questions.question_of_the_day(),
             "topics": questions.topic_list(),
             "idempotency_key": uuid.uuid4().hex,
+            "kv_tokens": KV_TOKENS,
+            "kv": run(find("kv-cache"), {"tokens": str(KV_TOKENS)}).result,
         },
     )
 

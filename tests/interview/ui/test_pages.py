@@ -49,6 +49,17 @@ def test_home_with_an_empty_bank_says_what_to_do(anonymous_client: Client) -> No
     assert "manage.py load_questions" in anonymous_client.get("/").content.decode()
 
 
+def test_home_computes_the_cache_it_shows(anonymous_client: Client) -> None:
+    page = anonymous_client.get("/").content.decode()
+    n_bytes = 2 * 32 * 8 * 128 * home.KV_TOKENS * 2  # Llama 3.1 8B in fp16
+    assert f"{n_bytes / 10**9:.3f}" in page
+    options = re.findall(r'<option value="([^"]+)">', page)
+    assert options[0] == "meta-llama/Meta-Llama-3.1-8B"
+    for model in options:
+        reading = anonymous_client.get("/calculators/kv-cache/", {"model": model, "tokens": "1024"})
+        assert reading.status_code == 200 and b"headline-number" in reading.content
+
+
 def test_every_page_has_the_frame(anonymous_client: Client, question: Question) -> None:
     page = anonymous_client.get("/").content.decode()
     assert '<a class="skip" href="#main">' in page and '<main id="main" tabindex="-1">' in page
