@@ -87,6 +87,20 @@ class KVCache:
         self.capacity = capacity
         self.length = 0
 
+    @property
+    def n_bytes(self) -> int:
+        """Bytes reserved."""
+        return self.data.nbytes
+
+    def truncate(self, length: int) -> None:
+        """Forgets everything from position `length` on."""
+        self.length = min(self.length, length)
+
+    def copy_from(self, other: KVCache, length: int) -> None:
+        """Takes over the first `length` positions of another sequence."""
+        self.data[:, :length] = other.data[:, :length]
+        self.length = length
+
 
 @dataclass(slots=True)
 class Segment:

@@ -39,28 +39,53 @@ class DenseLinear:
 
 
 @dataclass(slots=True)
+class DenseHead(DenseLinear):
+    """The output matrix: takes the fp32 hidden state in the weights' own type."""
+
+    def __call__(self, x: Tensor) -> Tensor:
+        return F.linear(x.to(self.weight.dtype), self.weight, self.bias)
+
+
+@dataclass(slots=True)
 class Int4Linear:
     """W in 4-bit groups of 32 along `in`; w = (q - 8) scale + zero. Activations are bf16.
 
     `packed` comes from `_convert_weight_to_int4pack_for_cpu`, `scales` is [in/32, out, 2] (scale, zero).
-    `dense` is the
-    same matrix in bf16 for many rows at a time, where unpacking again for each block of rows costs more than
-    reading it.
+    `dense` is the same matrix in bf16 for many rows at a time, where unpacking again for each block of rows
+    costs more than reading it.
     """
 
     packed: Tensor
     scales: Tensor
     dense: Tensor
+    bias: Tensor | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
         if x.shape[0] > INT4_ROWS:
-            return F.linear(x, self.dense)
+            return F.linear(x, self.dense, self.bias)
         product: Tensor = torch.ops.aten._weight_int4pack_mm_for_cpu(x, self.packed, GROUP, self.scales)
-        return product
+        return product if self.bias is None else product.add_(self.bias)
 
     @property
     def n_bytes(self) -> int:
         return self.packed.nbytes + self.scales.nbytes
+
+
+@dataclass(slots=True)
+class Int8Linear:
+    """W as int8 rows with one scale each; activations are bf16."""
+
+    weight: Tensor
+    scale: Tensor
+    bias: Tensor | None = None
+
+    def __call__(self, x: Tensor) -> Tensor:
+        product: Tensor = torch.ops.aten._weight_int8pack_mm(x, self.weight, self.scale)
+        return product if self.bias is None else product.add_(self.bias)
+
+    @property
+    def n_bytes(self) -> int:
+        return self.weight.nbytes + self.scale.nbytes
 
 
 @dataclass(slots=True)
@@ -88,7 +113,7 @@ class Int8Head:
         return self.weight.nbytes + self.scale.nbytes
 
 
-def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor) -> Int4Linear:
+def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor, bias: Tensor | None = None) -> Int4Linear:
     """Packs q [N, K] in 0..15 with w = scale q + minimum, scale and minimum [N, K/32] in fp32."""
     grouped = torch.stack([scale, minimum + 8 * scale], dim=-1)
     values = q.view(*scale.shape, GROUP) * scale[..., None] + minimum[..., None]
@@ -96,10 +121,26 @@ def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor) -> Int4Linear:
         packed=torch.ops.aten._convert_weight_to_int4pack_for_cpu(q.to(torch.int32), 1),
         scales=grouped.transpose(0, 1).contiguous().to(torch.bfloat16),
         dense=values.view(q.shape).to(torch.bfloat16),
+        bias=bias,
     )
+
+
+def quantise_int4(weight: Tensor, bias: Tensor | None = None) -> Int4Linear:
+    """Rounds an fp32 matrix to 4 bits between each group's least and greatest value."""
+    groups = weight.float().view(weight.shape[0], -1, GROUP)
+    minimum = groups.amin(-1)
+    scale = (groups.amax(-1) - minimum).clamp_min(1e-30) / 15
+    q = ((groups - minimum[..., None]) / scale[..., None]).round().clamp_(0, 15)
+    return pack_int4(q.view(weight.shape).to(torch.uint8), scale, minimum, bias)
+
+
+def quantise_int8(weight: Tensor, bias: Tensor | None = None) -> Int8Linear:
+    """Rounds an fp32 matrix to int8 with one scale a row."""
+    head = pack_int8_head(weight)
+    return Int8Linear(head.weight, head.scale.to(torch.bfloat16), bias)
 
 
 def pack_int8_head(weight: Tensor) -> Int8Head:
     """Rounds an fp32 matrix [vocab, hidden] to int8 with one scale a row."""
-    scale = weight.abs().amax(-1).clamp_min(1e-30) / 127
+    scale = weight.float().abs().amax(-1).clamp_min(1e-30) / 127
     return Int8Head((weight / scale[:, None]).round().to(torch.int8), scale)

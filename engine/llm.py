@@ -13,11 +13,12 @@ from engine.active import Active, Handle
 from engine.decoder import Decoder
 from engine.errors import InvalidRequest, PromptTooLong
 from engine.gguf_file import read_gguf
+from engine.gguf_weights import load_gguf
 from engine.loop import Limits, Loop
 from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard
 from engine.tokenizer import ModelTokenizer, from_gguf
 from engine.types import Request, Result
-from engine.weights import Format, load_gguf
+from engine.weights import Format
 
 
 class Engine:
@@ -109,7 +110,7 @@ class Engine:
         room = self.card.context_length - n_prompt
         if room < 1:
             raise PromptTooLong(
-                f"the prompt has {n_prompt} tokens; the context holds {self.card.context_length} including at "
+                f"the prompt has {n_prompt} tokens; the context holds {self.card.context_length} with at "
                 "least one of output. Shorten the prompt."
             )
         return room

@@ -65,7 +65,7 @@ class Loop:
     @property
     def kv_in_use(self) -> int:
         """Bytes reserved by running requests."""
-        return sum(a.cache.data.nbytes for a in self.active if a.cache is not None)
+        return sum(a.cache.n_bytes for a in self.active if a.cache is not None)
 
     def _run(self) -> None:
         while not self.closed:

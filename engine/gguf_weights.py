@@ -1,0 +1,172 @@
+"""A GGUF file as a decoder: 4-bit weights stay 4-bit, packed once into a file beside it; or dense weights."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from engine.decoder import Decoder, Layer, Norm, Shape
+from engine.errors import ModelError
+from engine.gguf_file import GGUF, TensorEntry, dequantise, q4_parts, read_gguf
+from engine.linear import Int4Linear, Int8Head, pack_int4, pack_int8_head
+from engine.registry import gguf_shape
+from engine.rope import RopeScaling
+from engine.weights import FUSED, Format, build_decoder
+
+# Raise when the packing changes, so that older cached files are made anew.
+CACHE_VERSION = 1
+
+
+def shape_of(meta: dict[str, Any]) -> Shape:
+    """The decoder's sizes from GGUF metadata; raises `ModelError` for another architecture."""
+    arch = meta["general.architecture"]
+    if arch != "llama":
+        raise ModelError("model_unsupported", f"GGUF architecture {arch!r}; this loader reads llama")
+    sizes: dict[str, Any] = gguf_shape(meta)
+    sizes.pop("kv_bytes_per_token")
+    scaling = RopeScaling()
+    if meta.get(f"{arch}.rope.scaling.type", "none") == "linear":
+        scaling = RopeScaling("linear", meta[f"{arch}.rope.scaling.factor"])
+    return Shape(
+        **sizes,
+        intermediate_size=meta[f"{arch}.feed_forward_length"],
+        rms_eps=meta[f"{arch}.attention.layer_norm_rms_epsilon"],
+        rope_theta=meta.get(f"{arch}.rope.freq_base", 10_000.0),
+        rope_scaling=scaling,
+    )
+
+
+def unpermute(rows: Tensor, n_heads: int) -> Tensor:
+    """Undoes llama.cpp's row order for q and k (pairs side by side): `rotate` expects halves."""
+    pairs = rows.view(n_heads, rows.shape[0] // n_heads // 2, 2, *rows.shape[1:])
+    return pairs.transpose(1, 2).reshape(rows.shape)
+
+
+def load_gguf(
+    path: Path,
+    sha256: str,
+    weight_format: Format = "int4",
+    device: str = "cpu",
+    cache_dir: Path | None = None,
+) -> Decoder:
+    """The decoder of a GGUF file. `int4` is converted once into `cache_dir` (the file's folder)."""
+    gguf = read_gguf(path)
+    shape = shape_of(gguf.metadata)
+    try:
+        if weight_format == "int4" and _all_q4(gguf, shape):
+            name = f"packed-v{CACHE_VERSION}-{sha256[:16]}.safetensors"
+            return _int4_decoder(gguf, shape, (cache_dir or path.parent) / name)
+        return build_decoder(shape, _getter(gguf, shape), weight_format, torch.device(device))
+    except KeyError as error:
+        raise ModelError("model_corrupt", f"{path} lacks the tensor {error}; fetch it again") from error
+
+
+def _heads(shape: Shape, name: str) -> int:
+    """How many rotary heads the rows of a tensor form; 0 for other tensors."""
+    part = name.split(".")[-2]
+    return {"attn_q": shape.n_heads, "attn_k": shape.n_kv_heads}.get(part, 0)
+
+
+def _ordered(rows: Tensor, shape: Shape, name: str) -> Tensor:
+    heads = _heads(shape, name)
+    return unpermute(rows, heads) if heads else rows
+
+
+def _getter(gguf: GGUF, shape: Shape) -> Any:
+    def get(name: str) -> Tensor:
+        return _ordered(torch.from_numpy(dequantise(gguf.tensors[name]).copy()), shape, name)
+
+    return get
+
+
+def _all_q4(gguf: GGUF, shape: Shape) -> bool:
+    names = [f"blk.{i}.{p}.weight" for i in range(shape.n_layers) for parts in FUSED.values() for p in parts]
+    return all(gguf.tensors[name].kind in ("Q4_0", "Q4_1") for name in names)
+
+
+def _fused_q4(gguf: GGUF, shape: Shape, index: int, parts: tuple[str, ...]) -> list[Tensor]:
+    """q, scale and minimum of the fused matrix."""
+    columns: list[list[Tensor]] = [[], [], []]
+    for part in parts:
+        name = f"blk.{index}.{part}.weight"
+        for column, array in zip(columns, q4_parts(gguf.tensors[name]), strict=True):
+            column.append(_ordered(torch.from_numpy(array), shape, name))
+    return [torch.cat(column) for column in columns]
+
+
+def _dense(entry: TensorEntry) -> Tensor:
+    return torch.from_numpy(dequantise(entry).copy())
+
+
+def convert_int4(gguf: GGUF, shape: Shape) -> dict[str, Tensor]:
+    """Every tensor of the packed file, ready to save."""
+    found: dict[str, Tensor] = {}
+    for i in range(shape.n_layers):
+        for name, parts in FUSED.items():
+            packed = pack_int4(*_fused_q4(gguf, shape, i, parts))
+            found[f"{i}.{name}.packed"] = packed.packed
+            found[f"{i}.{name}.scales"] = packed.scales
+            found[f"{i}.{name}.dense"] = packed.dense
+        for norm in ("attn_norm", "ffn_norm"):
+            found[f"{i}.{norm}"] = _dense(gguf.tensors[f"blk.{i}.{norm}.weight"])
+    embedding = _dense(gguf.tensors["token_embd.weight"])
+    output = gguf.tensors.get("output.weight")
+    head = pack_int8_head(_dense(output) if output else embedding)
+    found["norm"] = _dense(gguf.tensors["output_norm.weight"])
+    found |= {"embedding": embedding.to(torch.bfloat16), "head": head.weight, "head.scale": head.scale}
+    return found
+
+
+def _save_atomically(tensors: dict[str, Tensor], path: Path) -> None:
+    """Another process never sees half a file."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as stream:
+        part = Path(stream.name)
+    try:
+        save_file({name: t.contiguous() for name, t in tensors.items()}, part)
+        part.chmod(0o644)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _read_packed(path: Path) -> dict[str, Tensor] | None:
+    """The cached tensors (memory-mapped), or None when the file is absent or broken."""
+    try:
+        with safe_open(path, framework="pt") as stored:
+            return {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118  # not a mapping
+    except Exception:
+        # safetensors raises its own untyped error for a truncated file; the packed file is only a cache.
+        return None
+
+
+def _int4_decoder(gguf: GGUF, shape: Shape, cached: Path) -> Decoder:
+    tensors = _read_packed(cached)
+    if tensors is None:
+        tensors = convert_int4(gguf, shape)
+        _save_atomically(tensors, cached)
+    found = tensors
+
+    def linear(index: int, name: str) -> Int4Linear:
+        key = f"{index}.{name}"
+        return Int4Linear(found[f"{key}.packed"], found[f"{key}.scales"], found[f"{key}.dense"])
+
+    layers = [
+        Layer(
+            attn_norm=Norm.of(found[f"{i}.attn_norm"], shape.rms_eps),
+            mlp_norm=Norm.of(found[f"{i}.ffn_norm"], shape.rms_eps),
+            qkv=linear(i, "qkv"),
+            out=linear(i, "out"),
+            gate_up=linear(i, "gate_up"),
+            down=linear(i, "down"),
+        )
+        for i in range(shape.n_layers)
+    ]
+    head = Int8Head(found["head"], found["head.scale"])
+    norm = Norm.of(found["norm"], shape.rms_eps)
+    return Decoder(shape, found["embedding"], layers, norm, head, torch.bfloat16)
