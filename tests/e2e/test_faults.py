@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 import signal
 import time
 from collections.abc import Iterator
@@ -80,7 +81,7 @@ def own_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Site,
     folder = tmp_path_factory.mktemp("broker")
     valkey = EmbeddedValkey(folder)
     valkey.start()
-    running = start_site(folder, REDIS_URL=valkey.url, SECRET_KEY="only-for-tests-" * 3)
+    running = start_site(folder, REDIS_URL=valkey.url, SECRET_KEY=secrets.token_urlsafe(48))
     yield running, valkey
     stop_site(running)
     valkey.stop()
