@@ -68,7 +68,6 @@ class NewPassword(PasswordResetConfirmView):
     form_class = NewPasswordForm  # type: ignore[assignment]  # any form with save() does
     template_name = "accounts/password_reset_confirm.html"
     success_url = reverse_lazy("accounts:password_reset_complete")
-    http_method_names = ["get", "head", "post"]
 
     def form_invalid(self, form: Any) -> HttpResponse:
         response = super().form_invalid(form)
@@ -76,6 +75,7 @@ class NewPassword(PasswordResetConfirmView):
         return response
 
 
+@page_with_form
 def password_reset_confirm(request: HttpRequest, uidb64: str, token: str) -> HttpResponseBase:
     """Choose the new password. Personal API tokens are revoked, for they may not be the owner's."""
     return NewPassword.as_view()(request, uidb64=uidb64, token=token)

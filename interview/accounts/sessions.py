@@ -22,6 +22,7 @@ from interview.accounts.services import Adoption, account_adopt
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 TYPED_KEY = "typed"
 TYPED_LIMIT = 500_000  # characters kept over a sign-in; a longer form says that it wasn't kept
+NEXT_LIMIT = 2_000  # characters of an address to go on to
 SHOWN_FROM = 40  # characters; a single word longer than an idempotency key was typed by somebody
 NEVER_KEPT = ("csrfmiddlewaretoken",)
 
@@ -58,7 +59,8 @@ def safe_next(request: HttpRequest, default: str) -> str:
     allowed = url_has_allowed_host_and_scheme(
         wanted, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return wanted if allowed and "\x00" not in wanted else default
+    plain = wanted.startswith("/") and wanted.isprintable() and len(wanted) <= NEXT_LIMIT
+    return wanted if allowed and plain else default
 
 
 def sign_in_required(view: View) -> View:
