@@ -14,7 +14,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["interview.runs"])
 
 
-@worker_init.connect  # type: ignore[untyped-decorator]  # Celery ships no types
+@worker_init.connect
 def _boot(**_: object) -> None:
     """Load the models before the first message is taken."""
     from interview.runs import worker
@@ -22,7 +22,7 @@ def _boot(**_: object) -> None:
     worker.boot()
 
 
-@worker_shutting_down.connect  # type: ignore[untyped-decorator]  # Celery ships no types
+@worker_shutting_down.connect
 def _stop(**_: object) -> None:
     """Runs in progress go back to the queue for the next worker."""
     from interview.runs import worker
@@ -30,7 +30,7 @@ def _stop(**_: object) -> None:
     worker.current().stop()
 
 
-@worker_shutdown.connect  # type: ignore[untyped-decorator]  # Celery ships no types
+@worker_shutdown.connect
 def _close(**_: object) -> None:
     from interview.runs import worker
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interview.celery import app
 
 
-@app.task(name="runs.execute")  # type: ignore[untyped-decorator]  # Celery ships no types
+@app.task(name="runs.execute")
 def execute_run(run_id: str) -> None:
     """Execute a run if it is still there to take; a stale message finds nothing and ends."""
     from interview.runs import worker

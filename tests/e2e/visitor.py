@@ -70,4 +70,4 @@ class Visitor:
         raise AssertionError(f"run is {run['state']}, not {states}, after {seconds} s: {run['reason']}")
 
     def _csrf(self) -> dict[str, str]:
-        return {"X-CSRFToken": self.http.cookies.get("csrftoken", "")}
+        return {"X-CSRFToken": self.http.cookies.get("csrftoken") or ""}

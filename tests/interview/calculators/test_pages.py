@@ -60,7 +60,8 @@ def test_the_page_says_the_number_in_title_card_and_bar(client: Client) -> None:
 
 def test_htmx_gets_only_the_reading_and_the_canonical_address(client: Client) -> None:
     response = client.get(
-        f"{KV}?tokens=4096&sequences=1&layers=&model=gpt-3-175b", headers={"HX-Request": "true"}
+        f"{KV}?tokens=4096&sequences=1&layers=&model=gpt-3-175b",
+        headers={"HX-Request": "true", "HX-Target": "result"},
     )
     page = response.content.decode()
     assert "<html" not in page and "<form" in page and "19.327" in page
@@ -87,7 +88,7 @@ def test_errors_stand_beside_their_field_and_nothing_is_lost(client: Client) -> 
 
 
 def test_errors_reach_the_fragment_too(client: Client) -> None:
-    response = client.get(f"{KV}?tokens=12x", headers={"HX-Request": "true"})
+    response = client.get(f"{KV}?tokens=12x", headers={"HX-Request": "true", "HX-Target": "result"})
     assert response.status_code == 422 and "HX-Replace-Url" not in response
     assert 'id="f-tokens-e" hx-swap-oob="true">' in response.content.decode()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -109,8 +111,8 @@ def test_markup_in_a_prompt_is_inert(owner_client: Client) -> None:
     assert "<script>alert(1)" not in owner_client.get(location).content.decode()
 
 
-def test_over_quota_says_what_to_do(owner: User, owner_client: Client, settings: object) -> None:
-    settings.RUN_QUEUE_LIMIT = 1  # type: ignore[attr-defined]
+def test_over_quota_says_what_to_do(owner: User, owner_client: Client, settings: Any) -> None:
+    settings.RUN_QUEUE_LIMIT = 1
     make_run(owner)
     response = owner_client.post(URL, GOOD)
     assert response.status_code == 429

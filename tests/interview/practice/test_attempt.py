@@ -86,7 +86,8 @@ def test_others_cannot_ask_for_it_again(other_client: Client, attempt: Attempt) 
 def test_a_verdict_is_kept_once(attempt: Attempt) -> None:
     grade(attempt, verdict_for(attempt))
     runs_before = ReviewCard.objects.get().updated
-    Run.objects.filter(pk=attempt.run_id).update(state="queued")
+    assert attempt.run is not None
+    Run.objects.filter(pk=attempt.run.pk).update(state="queued")
     again = runs.run_claim(str(attempt.run_id), worker="host:2")
     assert again is not None
     attempt.refresh_from_db()

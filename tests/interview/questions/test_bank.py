@@ -190,9 +190,8 @@ def per_arm(given: Inputs) -> float:
 
 
 def rope_angle(given: Inputs) -> float:
-    return number(given, "position") * number(given, "base") ** (
-        -2 * number(given, "pair") / number(given, "head_dim")
-    )
+    exponent = -2 * number(given, "pair") / number(given, "head_dim")
+    return float(number(given, "position") * number(given, "base") ** exponent)
 
 
 def weights_seconds(given: Inputs) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from typing import Any, cast
 
 import pytest
 from django.test import AsyncClient, Client
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def read(
     run: Run, after: str = events.START, *, until: Callable[[bytes], bool] | None = None
-) -> list[tuple[str, str, object]]:
+) -> list[tuple[str, str, Any]]:
     """(id, event, data) of a run's stream up to `done` (or `until`)."""
 
     async def collect() -> list[bytes]:
@@ -35,7 +36,7 @@ def read(
     return [parse(chunk) for chunk in asyncio.run(collect()) if b"data: " in chunk]
 
 
-def parse(chunk: bytes) -> tuple[str, str, object]:
+def parse(chunk: bytes) -> tuple[str, str, Any]:
     fields = dict(line.split(": ", 1) for line in chunk.decode().strip().split("\n"))
     return fields.get("id", ""), fields["event"], json.loads(fields["data"])
 
@@ -56,13 +57,13 @@ def ended(owner: User) -> Run:
 
 def test_a_late_reader_gets_everything(ended: Run) -> None:
     seen = read(ended)
-    tokens = [token["i"] for _, event, data in seen if event == "tokens" for token in data["tokens"]]  # type: ignore[index]
+    tokens = [token["i"] for _, event, data in seen if event == "tokens" for token in data["tokens"]]
     assert tokens == [0, 1, 2, 3, 4]
     assert seen[-1][1:] == ("done", {"state": "succeeded"})
 
 
 def test_the_first_token_is_sent_at_once_and_the_rest_in_batches(ended: Run) -> None:
-    batches = [len(data["tokens"]) for _, event, data in read(ended) if event == "tokens"]  # type: ignore[index]
+    batches = [len(data["tokens"]) for _, event, data in read(ended) if event == "tokens"]
     assert batches == [1, 4]
 
 
@@ -70,7 +71,7 @@ def test_resuming_repeats_nothing(ended: Run) -> None:
     first = next(event_id for event_id, event, _ in read(ended) if event == "tokens")
     tokens = [
         token["i"] for _, event, data in read(ended, first) if event == "tokens" for token in data["tokens"]
-    ]  # type: ignore[index]
+    ]
     assert tokens == [1, 2, 3, 4]
 
 
@@ -79,8 +80,8 @@ def test_an_expired_stream_ends_from_the_database(ended: Run) -> None:
     assert read(ended)[-1][1:] == ("done", {"state": "succeeded"})
 
 
-def test_a_lost_redis_falls_back_to_the_database(ended: Run, settings: object) -> None:
-    settings.REDIS_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
+def test_a_lost_redis_falls_back_to_the_database(ended: Run, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
     connection.client.cache_clear()
     try:
         assert read(ended)[-1][1:] == ("done", {"state": "succeeded"})
@@ -88,8 +89,8 @@ def test_a_lost_redis_falls_back_to_the_database(ended: Run, settings: object) -
         connection.client.cache_clear()
 
 
-def test_publishing_without_redis_does_not_fail_the_run(owner: User, settings: object) -> None:
-    settings.REDIS_URL = "redis://127.0.0.1:1/0"  # type: ignore[attr-defined]
+def test_publishing_without_redis_does_not_fail_the_run(owner: User, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
     connection.client.cache_clear()
     try:
         events.Publisher(uuid.uuid4()).emit("started", {"attempt": 1})
@@ -103,7 +104,7 @@ def test_waiting_says_its_place(owner: User) -> None:
     make_run(owner)
     second = make_run(owner)
     state = read(second, until=lambda chunk: b"event: state" in chunk)
-    assert state[0][2]["position"] == 2  # type: ignore[index]
+    assert state[0][2]["position"] == 2
 
 
 @pytest.mark.parametrize("value", ["", "x", "0", "-1", "1-1; DROP", "9" * 50 + "-0"])
@@ -126,7 +127,8 @@ def test_the_view_streams_to_its_owner_only(ended: Run, owner: User, other: User
         response = await client.get(url)
         if not response.streaming:
             return response.status_code, ""
-        return response.status_code, b"".join([chunk async for chunk in response]).decode()
+        stream_of_bytes = cast(AsyncIterator[bytes], response)
+        return response.status_code, b"".join([chunk async for chunk in stream_of_bytes]).decode()
 
     status, body = asyncio.run(get(owner))
     assert status == 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -127,8 +128,8 @@ def test_the_same_key_of_another_owner_is_another_run(owner: User, other: User) 
     )
 
 
-def test_the_quota_counts_what_waits(owner: User, other: User, settings: object) -> None:
-    settings.RUN_QUEUE_LIMIT = 2  # type: ignore[attr-defined]
+def test_the_quota_counts_what_waits(owner: User, other: User, settings: Any) -> None:
+    settings.RUN_QUEUE_LIMIT = 2
     runs = [make_run(owner), make_run(owner)]
     with pytest.raises(services.QuotaExceeded, match="2 runs waiting"):
         make_run(owner)

@@ -140,7 +140,7 @@ def test_a_child_that_ignores_the_request_is_killed_with_what_it_started(
 def gone(pid: int) -> bool:
     """Ended; a zombie waiting for its reaper counts."""
     try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+        return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return True
 
