@@ -49,12 +49,13 @@ class Embedder:
         self._weights = dict(weights)
         self._layers = [_layer(weights, i) for i in range(N_LAYERS)]
         self._tokenizer = tokenizer
+        self._vocabulary = frozenset(tokenizer.get_vocab())
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
 
     @classmethod
     def load(cls, models_dir: Path | str) -> Embedder:
-        """Load `models_dir/all-minilm-l6-v2`; raises EmbeddingModelError when a file is missing or unreadable."""
+        """Load `models_dir/all-minilm-l6-v2`; raises EmbeddingModelError when a file is missing or broken."""
         folder = Path(models_dir) / MODEL_NAME
         for name in ("model.safetensors", "tokenizer.json"):
             if not (folder / name).is_file():
@@ -68,6 +69,10 @@ class Embedder:
         except Exception as error:  # safetensors and tokenizers raise their own bare Exceptions
             message = f"{folder} can't be read ({error}); remove it and run `python -m engine model`"
             raise EmbeddingModelError("model_corrupt", message) from error
+
+    def knows(self, word: str) -> bool:
+        """True when a lower-case word is in the model's word list as a whole, so that it is no slip."""
+        return word in self._vocabulary
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text, [n, 384] float32: the mean of its token vectors."""
