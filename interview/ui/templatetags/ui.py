@@ -85,4 +85,9 @@ def is_check(field: BoundField) -> bool:
 @register.filter
 def is_optional(field: BoundField) -> bool:
     """Whether a form field may be left empty and should say so (a checkbox always may)."""
-    return not field.field.required and not isinstance(field.field.widget, (CheckboxInput, HiddenInput))
+    said = "optional" in str(field.label).lower()
+    return (
+        not field.field.required
+        and not said
+        and not isinstance(field.field.widget, (CheckboxInput, HiddenInput))
+    )

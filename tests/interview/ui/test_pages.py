@@ -45,6 +45,14 @@ def test_home_asks_the_question_of_the_day(anonymous_client: Client, question: Q
     assert 'href="/topics/kv-cache/"' in page
 
 
+def test_home_lists_topics_in_teaching_order(anonymous_client: Client, question: Question) -> None:
+    Topic.objects.create(id="aaa-last", title="The last", order=9, summary="Comes last.")
+    Topic.objects.create(id="zzz-first", title="The first", order=0, summary="Comes first.")
+    page = anonymous_client.get("/").content.decode()
+    places = [page.index(f"<p>{summary}</p>") for summary in ("Comes first.", "What is kept.", "Comes last.")]
+    assert places == sorted(places)
+
+
 def test_home_with_an_empty_bank_says_what_to_do(anonymous_client: Client) -> None:
     assert "manage.py load_questions" in anonymous_client.get("/").content.decode()
 
