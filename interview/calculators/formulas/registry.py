@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from interview.calculators.formulas import kv_about
+from interview.calculators.formulas import (
+    attention_cost,
+    context_budget,
+    kv_about,
+    loss,
+    parameter_count,
+    speculative,
+)
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.parameters import (
     FieldError,
@@ -47,7 +54,8 @@ class Outcome:
         }
 
 
-CALCULATORS: dict[str, Calculator] = {c.slug: c for c in (kv_about.CALCULATOR,)}
+MODULES = (kv_about, context_budget, attention_cost, parameter_count, loss, speculative)
+CALCULATORS: dict[str, Calculator] = {m.CALCULATOR.slug: m.CALCULATOR for m in MODULES}
 
 
 class UnknownCalculator(KeyError):
