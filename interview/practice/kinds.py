@@ -20,8 +20,9 @@ def grade(job: Job) -> JSON:
     )
     job.trace["timings"] = {"grade_ms": round((time.perf_counter() - started) * 1000, 2)}
     job.trace["rubric_hash"] = job.input["rubric_hash"]
-    job.trace["verdict"] = verdict.to_dict()
-    return verdict.to_dict()
+    found: JSON = verdict.to_dict()
+    job.trace["verdict"] = found
+    return found
 
 
 register(
