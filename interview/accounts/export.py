@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import io
 import json
-from typing import Any, TextIO
+import tempfile
+from typing import IO, Any, TextIO
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -15,6 +17,7 @@ from interview.accounts.owned import owned_rows
 
 FORMAT = "prefill-export-1"
 CHUNK = 200
+IN_MEMORY = 1_000_000  # bytes of an export; a larger one goes through a temporary file
 
 
 def row_as_dict(row: models.Model) -> dict[str, Any]:
@@ -60,6 +63,17 @@ def account_export(*, owner: User, to: TextIO) -> int:
         to.write("]")
     to.write("}}\n")
     return n_rows
+
+
+def export_file(owner: User) -> IO[bytes]:
+    """The document in a temporary file, positioned at its end; the caller closes it."""
+    file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (closed when it was sent)
+    # A lone surrogate inside stored JSON becomes the JSON escape it came from.
+    text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="\n")
+    account_export(owner=owner, to=text)
+    text.flush()
+    text.detach()
+    return file
 
 
 def _json(value: Any) -> str:

@@ -98,7 +98,7 @@ class SignUpForm(PlainForm):
     name = NameField(
         required=False,
         max_length=NAME_LIMIT,
-        label="Name (optional)",
+        label="Name",
         help_text="As your class or teacher knows you.",
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import tempfile
 from collections.abc import AsyncIterator
 from typing import IO
 
@@ -20,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from interview import limits
 from interview.accounts import mail, services
-from interview.accounts.export import account_export
+from interview.accounts.export import export_file
 from interview.accounts.forms import DeleteForm, EmailChangeForm, ProfileForm
 from interview.accounts.models import User
 from interview.accounts.owners import owner_of
@@ -28,7 +26,6 @@ from interview.accounts.sessions import AccountRequest, sign_in_required
 
 EMAIL_SALT = "accounts.email-change"
 EMAIL_LINK_SECONDS = 24 * 3600
-IN_MEMORY = 1_000_000  # bytes of an export; a larger one goes through a temporary file
 PART = 64 * 1024
 
 page_with_form = require_http_methods(["GET", "HEAD", "POST"])
@@ -128,12 +125,7 @@ def export(request: HttpRequest) -> HttpResponseBase:
     if owner is None:
         raise Http404("There is nothing of yours to export yet.")
     limits.authorize_export(owner.pk)
-    file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 (closed when it was sent)
-    # A lone surrogate inside stored JSON becomes the JSON escape it came from.
-    text = io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="\n")
-    account_export(owner=owner, to=text)
-    text.flush()
-    text.detach()
+    file = export_file(owner)
     response = StreamingHttpResponse(_parts(file), content_type="application/json")
     name = f"prefill-{timezone.now():%Y-%m-%d}.json"
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
