@@ -72,6 +72,16 @@ def _need_space(folder: Path, least: int) -> None:
         raise PrepareFailed(f"Only {free / 1e6:.0f} MB are free for {folder}. Free {least / 1e6:.0f} MB.")
 
 
+def _ask_postgresql() -> None:
+    """One connection without the pool, which would only say after ten seconds that it got none."""
+    import psycopg
+
+    try:
+        psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": 5}).close()
+    except psycopg.Error as error:
+        raise DatabaseError(_first_line(error)) from error
+
+
 def _database(say: Say) -> None:
     if connection.vendor == "postgresql":
         # Asked once without the pool, which would only say after ten seconds that it got no connection.

@@ -44,7 +44,7 @@ def test_only_trusted_proxies_name_the_client(
 ) -> None:
     settings.TRUSTED_PROXIES = trusted
     config = web.config()
-    config.app = echo  # type: ignore[assignment]
+    config.app = echo
     config.load()
 
     async def ask() -> str:
