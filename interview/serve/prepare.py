@@ -84,11 +84,7 @@ def _ask_postgresql() -> None:
 
 def _database(say: Say) -> None:
     if connection.vendor == "postgresql":
-        # Asked once without the pool, which would only say after ten seconds that it got no connection.
-        with connection.wrap_database_errors:
-            connection.Database.connect(
-                **{**connection.get_connection_params(), "connect_timeout": 5}
-            ).close()
+        _ask_postgresql()
     executor = MigrationExecutor(connection)
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if waiting:
