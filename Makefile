@@ -27,28 +27,27 @@ install-dev: python  ## … and those that the tests need
 	@$(PYTHON) scripts/setup.py install --dev
 
 models: install-dev
-	@$(VENV_PYTHON) manage.py prepare models
+	@env -u DATABASE_URL -u REDIS_URL $(VENV_PYTHON) manage.py prepare models
 
 test: models  ## The whole suite with SQLite and the embedded Valkey (ARGS="-k name" chooses)
 	@env -u DATABASE_URL -u REDIS_URL $(VENV_PYTHON) -m pytest $(ARGS)
 
 test-services: models  ## The site's tests on PostgreSQL and Redis (DATABASE_URL and REDIS_URL name them)
-	@DATABASE_URL="$${DATABASE_URL:-postgres://postgres@127.0.0.1:5432/postgres}" \
+	@DATABASE_URL="$${DATABASE_URL:-postgres://postgres@127.0.0.1:5432/prefill}" \
 	  REDIS_URL="$${REDIS_URL:-redis://127.0.0.1:6379/15}" \
 	  $(VENV_PYTHON) -m pytest tests/interview $(ARGS)
 
 e2e: models  ## The journeys in a real browser
 	@$(VENV_PYTHON) -m pytest tests/e2e $(ARGS)
 
-lint: install-dev  ## ruff: rules and format; djade: templates
+lint: install-dev  ## ruff: rules and format
 	@$(VENV_PYTHON) -m ruff check .
 	@$(VENV_PYTHON) -m ruff format --check .
-	@$(VENV_PYTHON) -m djade --check $$(git ls-files 'templates/*.html' 'templates/**/*.html')
 
 format: install-dev  ## Let ruff and djade rewrite what they can
 	@$(VENV_PYTHON) -m ruff check --fix .
 	@$(VENV_PYTHON) -m ruff format .
-	@-$(VENV_PYTHON) -m djade $$(git ls-files 'templates/*.html' 'templates/**/*.html')
+	@.venv/bin/djade --target-version 5.2 $$(git ls-files 'templates/*.html') || true
 
 types: install-dev  ## mypy (strict for the engine, formulas, services, selectors and runs)
 	@$(VENV_PYTHON) -m mypy engine interview tests scripts manage.py

@@ -226,17 +226,25 @@ def _checked_key(name: str, value: str) -> str:
 
 def _generated_key(file: Path) -> str:
     """The key in the file; made first where it is missing (whole before it has its name, so two starts agree)."""
-    if not file.exists():
-        descriptor, draft = tempfile.mkstemp(dir=file.parent)  # mkstemp: readable by the owner only
+    try:
+        if not file.exists():
+            _write_key(file)
+    except OSError as error:
+        allowed = f"the path of a folder that can be made and written to ({error.strerror})"
+        raise refuse("VAR_DIR", str(file.parent), allowed) from error
+    return _checked_key(str(file), file.read_text(encoding="ascii").strip())
+
+
+def _write_key(file: Path) -> None:
+    descriptor, draft = tempfile.mkstemp(dir=file.parent)  # mkstemp: readable by the owner only
+    try:
         with os.fdopen(descriptor, "w", encoding="ascii") as handle:
             handle.write(secrets.token_urlsafe(48))
-        try:
-            os.link(draft, file)
-        except FileExistsError:
-            pass
-        finally:
-            os.unlink(draft)
-    return _checked_key(str(file), file.read_text(encoding="ascii").strip())
+        os.link(draft, file)
+    except FileExistsError:
+        return  # another start was faster: its key is the key
+    finally:
+        os.unlink(draft)
 
 
 def redis_url(name: str, var_dir: Path) -> str:

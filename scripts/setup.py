@@ -43,6 +43,10 @@ CAUSES = (
         "(Debian, Ubuntu: apt-get install build-essential python3-dev) and run it again",
     ),
     (
+        r"ensurepip",
+        "this Python's venv module is incomplete. Install it (Debian, Ubuntu: apt-get install python3-venv) and run it again",
+    ),
+    (
         r"NewConnectionError|NameResolutionError|name resolution|ConnectTimeoutError|ReadTimeoutError|ProxyError|SSLError"
         r"|Connection refused|Network is unreachable|connection broken|RemoteDisconnected|Connection aborted",
         "the package index can't be reached. The first start needs a network, or PIP_FIND_LINKS naming a folder "

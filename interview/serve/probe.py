@@ -37,6 +37,9 @@ def known_host(allowed: Sequence[str]) -> str:
 
 def worker_here() -> bool:
     """Whether a worker of this very machine (or container) reported lately that its models are loaded."""
+    import django
+
+    django.setup()
     from interview.runs.connection import LOST, client
     from interview.runs.selectors import PRESENCE_KEY, PRESENCE_SECONDS
 

@@ -103,7 +103,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, 
     """A prepared site: what a second start finds."""
     environment = variables(tmp_path_factory.mktemp("serve"))
     if SERVICES:
-        maintenance = os.environ["DATABASE_URL"]
+        maintenance = re.sub(r"/[^/]+$", "/postgres", os.environ["DATABASE_URL"])
         with psycopg.connect(maintenance, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {DATABASE} WITH (FORCE)")
             connection.execute(f"CREATE DATABASE {DATABASE}")
