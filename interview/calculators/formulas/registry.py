@@ -8,10 +8,13 @@ from typing import Any
 
 from interview.calculators.formulas import (
     attention_cost,
+    bpe,
     context_budget,
     kv_about,
     loss,
     parameter_count,
+    positions,
+    sampling,
     speculative,
 )
 from interview.calculators.formulas.calculator import Calculator
@@ -54,7 +57,17 @@ class Outcome:
         }
 
 
-MODULES = (kv_about, context_budget, attention_cost, parameter_count, loss, speculative)
+MODULES = (
+    kv_about,
+    context_budget,
+    attention_cost,
+    parameter_count,
+    sampling,
+    loss,
+    bpe,
+    positions,
+    speculative,
+)
 CALCULATORS: dict[str, Calculator] = {m.CALCULATOR.slug: m.CALCULATOR for m in MODULES}
 
 
