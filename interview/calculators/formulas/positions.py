@@ -2,7 +2,8 @@
 
 Pair i of a head of width d turns by position x base^(-2i/d) (Su et al., arXiv 2104.09864). Linear scaling divides
 positions by the factor (arXiv 2306.15595); NTK-aware scaling raises the base to base x factor^(d/(d-2)); YaRN
-interpolates slow pairs only, with a ramp from 1 to 32 turns over the old context (arXiv 2309.00071).
+interpolates slow pairs only, with the ramp of its paper from 1 to 32 turns over the old context (arXiv 2309.00071;
+libraries ramp over the number of the pair instead, which differs a little inside the ramp).
 """
 
 from __future__ import annotations

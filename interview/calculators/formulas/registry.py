@@ -8,13 +8,16 @@ from typing import Any
 
 from interview.calculators.formulas import (
     attention_cost,
+    batching,
     bpe,
     context_budget,
     kv_about,
+    latency,
     loss,
     parameter_count,
     positions,
     sampling,
+    selection,
     speculative,
 )
 from interview.calculators.formulas.calculator import Calculator
@@ -64,9 +67,12 @@ MODULES = (
     parameter_count,
     sampling,
     loss,
+    latency,
     bpe,
     positions,
+    batching,
     speculative,
+    selection,
 )
 CALCULATORS: dict[str, Calculator] = {m.CALCULATOR.slug: m.CALCULATOR for m in MODULES}
 

@@ -35,6 +35,7 @@ def test_llama2_7b_at_2048() -> None:
 @given(st.integers(1, 300), st.integers(1, 300), st.booleans())
 def test_pairs_are_what_counting_them_gives(tokens: int, window: int, chunked: bool) -> None:
     part = Scored(1, 1, 2, window, chunked)
+
     def start(i: int) -> int:
         return i // window * window if chunked else max(0, i - window + 1)
 
