@@ -20,7 +20,7 @@ from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, find, run
 
-PAGE_ONLY = ("embed",)
+PAGE_ONLY = ("embed", "csrfmiddlewaretoken")
 
 
 def calculator_or_404(slug: str) -> Calculator:
@@ -57,12 +57,13 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "calculators/index.html", {"outcomes": outcomes})
 
 
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 @xframe_options_exempt
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """A calculator for the query: page, fragment for htmx, or frame with `?embed=1`."""
-    outcome = run(calculator_or_404(slug), asked(request.GET))
-    return respond(request, outcome, embed=request.GET.get("embed") == "1")
+    given = request.POST if request.method == "POST" else request.GET
+    outcome = run(calculator_or_404(slug), asked(given))
+    return respond(request, outcome, embed=given.get("embed") == "1")
 
 
 def wants_fragment(request: HttpRequest) -> bool:

@@ -64,7 +64,7 @@ class BatchingInputs:
     trace: str = text(
         "",
         "Own trace",
-        longest=20_000,
+        longest=8000,
         rows=5,
         group="Trace",
         hint="arrival in seconds, prompt, answer; one request a line",

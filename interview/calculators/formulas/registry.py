@@ -20,6 +20,7 @@ from interview.calculators.formulas import (
     sampling,
     selection,
     speculative,
+    tokens,
 )
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.parameters import (
@@ -62,6 +63,7 @@ class Outcome:
 
 
 MODULES = (
+    tokens,
     kv_about,
     context_budget,
     attention_cost,
