@@ -18,6 +18,8 @@ from interview.calculators.markdown import as_markdown
 from interview.calculators.scales import reading
 
 LONGEST_QUERY = 1500
+# An expression longer than this may have to be scrolled on a phone, so the keyboard must reach it.
+WIDE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,14 @@ class ShownTable:
 
     table: Table
     rows: tuple[tuple[tables.Cell, ...], ...]
+
+    @property
+    def heads(self) -> list[tables.Cell]:
+        """Column heads, set as their columns are."""
+        numeric = (
+            [cell.is_number for cell in self.rows[0]] if self.rows else [False] * len(self.table.columns)
+        )
+        return [tables.Cell(text, n) for text, n in zip(self.table.columns, numeric, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class ShownStep:
     label: str
     mathml: SafeString
     value: str
+    is_wide: bool
 
 
 def context(outcome: Outcome, link: str) -> dict[str, Any]:
@@ -91,11 +102,8 @@ def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
 
 
 def _step(step: Step) -> ShownStep:
-    return ShownStep(
-        step.label,
-        mark_safe(to_mathml(step.code, step.names, display="inline")),
-        with_unit(step.value, step.unit),
-    )
+    drawn = mark_safe(to_mathml(step.code, step.names, display="inline"))
+    return ShownStep(step.label, drawn, with_unit(step.value, step.unit), len(step.expression) > WIDE)
 
 
 def with_unit(value: int | float, unit: str) -> str:
@@ -106,7 +114,7 @@ def with_unit(value: int | float, unit: str) -> str:
 
 
 def _table(table: Table) -> ShownTable:
-    return ShownTable(table, tuple(tuple(tables.cells(row)) for row in table.rows))
+    return ShownTable(table, tables.cells(table.rows))
 
 
 def title(outcome: Outcome) -> str:

@@ -150,10 +150,8 @@ def _working(inputs: TokensInputs, count: int) -> Working:
         patch=inputs.patch,
         cap=inputs.image_cap,
     )
-    added = "Added by the chat template" if inputs.chat else "Saved by reading control tokens as control"
-    working.step(
-        "text_tokens", f"Counted: contents, and {added.lower()}", "content_tokens + template_tokens", "tokens"
-    )
+    label = "Contents, and what the chat template adds" if inputs.chat else "Counted"
+    working.step("text_tokens", label, "content_tokens + template_tokens", "tokens")
     if inputs.images:
         working.step(
             "image_tokens",

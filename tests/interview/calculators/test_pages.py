@@ -10,6 +10,7 @@ import time
 import pytest
 from django.test import Client
 from PIL import Image
+from pytest_django.fixtures import SettingsWrapper
 
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.registry import CALCULATORS
@@ -130,7 +131,9 @@ def timed(client: Client, address: str) -> float:
     return time.perf_counter() - started
 
 
-def test_only_the_embedded_form_may_be_framed_and_only_where_settings_say(client: Client, settings) -> None:  # type: ignore[no-untyped-def]
+def test_only_the_embedded_form_may_be_framed_and_only_where_settings_say(
+    client: Client, settings: SettingsWrapper
+) -> None:
     settings.EMBED_ANCESTORS = []
     assert client.get(f"{KV}?embed=1")["X-Frame-Options"] == "DENY"
     settings.EMBED_ANCESTORS = ["https://example.org"]
