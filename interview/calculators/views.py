@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -13,12 +14,16 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from interview.calculators import card, page
+from interview.calculators.formulas.accuracy import Compared, compared
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.kv_config import read_config
 from interview.calculators.formulas.kv_own import own_fields
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, find, run
+from interview.calculators.formulas.units import number_text
+from interview.calculators.formulas.weights import total
+from interview.calculators.scales import whole
 
 PAGE_ONLY = ("embed", "csrfmiddlewaretoken")
 
@@ -55,6 +60,32 @@ def index(request: HttpRequest) -> HttpResponse:
     """Every calculator, each with the number it shows at first."""
     outcomes = [run(c, {}) for c in CALCULATORS.values()]
     return render(request, "calculators/index.html", {"outcomes": outcomes})
+
+
+@require_GET
+def accuracy(request: HttpRequest) -> HttpResponse:
+    """Published numbers beside ours, case by case."""
+    rows = [_accuracy_row(c) for c in compared()]
+    known = models().values()
+    exact = sum(total(m) == m.params_stated for m in known)
+    context = {"rows": rows, "models": len(known), "exact": exact}
+    return render(request, "calculators/accuracy.html", context)
+
+
+def _accuracy_row(row: Compared) -> dict[str, Any]:
+    case = row.published
+    query = urlencode(parse_qsl(case.query), safe="/:,", quote_via=quote)
+    return {
+        "label": case.label,
+        "note": case.note,
+        "unit": case.unit,
+        "source": case.source,
+        "is_link": case.source.startswith("https://"),
+        "published": number_text(whole(case.value)),
+        "ours": number_text(whole(row.ours)),
+        "agrees": row.agrees,
+        "link": f"{reverse('calculators:show', args=[case.slug])}?{query}",
+    }
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -6,12 +6,13 @@ import html
 import io
 import re
 import time
+from typing import Any
 
 import pytest
 from django.test import Client
 from PIL import Image
-from pytest_django.fixtures import SettingsWrapper
 
+from interview.calculators.formulas.accuracy import compared
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.registry import CALCULATORS
 from tests.interview.calculators.strategies import HOSTILE
@@ -132,7 +133,7 @@ def timed(client: Client, address: str) -> float:
 
 
 def test_only_the_embedded_form_may_be_framed_and_only_where_settings_say(
-    client: Client, settings: SettingsWrapper
+    client: Client, settings: Any
 ) -> None:
     settings.EMBED_ANCESTORS = []
     assert client.get(f"{KV}?embed=1")["X-Frame-Options"] == "DENY"
@@ -174,3 +175,12 @@ def test_a_pasted_config_is_counted_and_kept_out_of_the_link(client: Client) -> 
 def test_every_model_is_in_the_list(client: Client) -> None:
     page = client.get(KV).content.decode()
     assert all(f'<option value="{m}"' in page for m in models())
+
+
+def test_published_numbers_agree_with_ours(client: Client) -> None:
+    found = compared()
+    assert len(found) >= 15 and all(row.agrees for row in found), [r for r in found if not r.agrees]
+    page = text_of(client.get("/calculators/accuracy/").content)
+    assert page.count(" yes</td>") == len(found) and "104 of them" in page
+    for address in re.findall(r'<th scope="row"><a href="([^"]+)"', page):
+        assert client.get(address).status_code == 200

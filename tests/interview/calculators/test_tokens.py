@@ -155,7 +155,9 @@ def test_damaged_ranks_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.django_db
 def test_long_text_is_posted_counted_and_shared_behind_a_short_link(client: Client) -> None:
     text = "word " * 3000
-    response = client.post("/calculators/tokens/", {"text": text}, headers={"HX-Request": "true"})
+    response = client.post(
+        "/calculators/tokens/", {"text": text}, headers={"HX-Request": "true", "HX-Target": "result"}
+    )
     assert response.status_code == 200 and "HX-Replace-Url" not in response
     assert b"too long for a link" in response.content and b"3\xe2\x80\xaf001" in response.content
     query = f"text={'word%20' * 3000}"
@@ -163,5 +165,7 @@ def test_long_text_is_posted_counted_and_shared_behind_a_short_link(client: Clie
     link = made.split('href="http://testserver')[1].split('"')[0]
     opened = client.get(link)
     assert opened.status_code == 200 and b"3\xe2\x80\xaf001" in opened.content
-    short = client.post("/calculators/tokens/", {"text": "hi"}, headers={"HX-Request": "true"})
+    short = client.post(
+        "/calculators/tokens/", {"text": "hi"}, headers={"HX-Request": "true", "HX-Target": "result"}
+    )
     assert short["HX-Replace-Url"] == "/calculators/tokens/?v=1&text=hi"
