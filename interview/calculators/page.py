@@ -7,12 +7,12 @@ from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
 
-from interview.calculators import fields, svg, tables
+from interview.calculators import comparison, fields, svg, tables
 from interview.calculators.formulas.expression import to_mathml, to_text
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import Parameter, as_text
 from interview.calculators.formulas.registry import Outcome
-from interview.calculators.formulas.result import Result, Step, Table
+from interview.calculators.formulas.result import Chart, Result, Step, Table
 from interview.calculators.formulas.units import number_text
 from interview.calculators.markdown import as_markdown
 from interview.calculators.scales import reading
@@ -75,6 +75,19 @@ def context(outcome: Outcome, link: str) -> dict[str, Any]:
     return shown | (_reading(outcome, outcome.result, link) if outcome.result else {})
 
 
+def _drawn(chart: Chart, number: int) -> ShownChart:
+    numbers = _table(chart.table or tables.of_chart(chart))
+    return ShownChart(mark_safe(svg.svg(chart, number)), chart.title, chart.note, numbers)
+
+
+def comparison_context(outcome: Outcome, others: list[Outcome]) -> dict[str, Any]:
+    """Pinned configurations and their picture, drawn."""
+    shown = comparison.context(outcome, others)
+    if "comparison" in shown:
+        shown["comparison"] = _drawn(shown["comparison"], 99)
+    return shown
+
+
 def _formula(outcome: Outcome) -> dict[str, Any]:
     """The formula in names, and in one line with the numbers filled in where the result has it so."""
     name = outcome.calculator.formula_name
@@ -90,10 +103,7 @@ def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
     return {
         "result": result,
         "steps": [_step(step) for step in result.steps],
-        "charts": [
-            ShownChart(mark_safe(svg.svg(c, i)), c.title, c.note, _table(c.table or tables.of_chart(c)))
-            for i, c in enumerate(result.charts)
-        ],
+        "charts": [_drawn(chart, i) for i, chart in enumerate(result.charts)],
         "tables": [_table(t) for t in result.tables],
         "markdown": as_markdown(outcome, result, link),
         "title": title(outcome),

@@ -109,7 +109,8 @@ def _filter_min(logits: list[float], settings: Settings) -> tuple[str, list[floa
 
 
 def _ranked(logits: list[float]) -> list[int]:
-    return sorted(range(len(logits)), key=lambda i: -logits[i])
+    by_size = sorted(enumerate(logits), key=lambda pair: -pair[1])
+    return [place for place, _ in by_size]
 
 
 def draw(probabilities: tuple[float, ...], draws: int, seed: int) -> list[int]:

@@ -184,3 +184,18 @@ def test_published_numbers_agree_with_ours(client: Client) -> None:
     assert page.count(" yes</td>") == len(found) and "104 of them" in page
     for address in re.findall(r'<th scope="row"><a href="([^"]+)"', page):
         assert client.get(address).status_code == 200
+
+
+def test_four_configurations_in_one_picture_and_one_link(client: Client) -> None:
+    first = f"{KV}?model=openai/gpt-3-175b&tokens=4096"
+    pin = re.findall(r'href="([^"]+)">Keep to compare', text_of(client.get(first).content))[0]
+    page = text_of(client.get(pin.replace("tokens=4096&vs", "tokens=4096&kv_heads=8&vs")).content)
+    assert "Side by side: bytes" in page and "19.327 GB (18.0 GiB)" in page and "1.611 GB (1.5 GiB)" in page
+    canonical = re.findall(r'data-canonical="([^"]+)"', page)[0]
+    assert canonical.count("&vs=") == 1 and f'data-copy="http://testserver{canonical}"' in page
+    assert text_of(client.get(canonical).content).count("Side by side") == page.count("Side by side")
+    many = "&".join(f"vs=tokens%3D{n}" for n in (1000, 2000, 3000, 5000))
+    full = text_of(client.get(f"{KV}?{many}&vs=tokens%3Dx&vs=%00").content)
+    assert full.count('type="hidden" name="vs"') == 3 and "Keep to compare" not in full
+    fragment = client.get(f"{KV}?tokens=7&{many}", headers={"HX-Request": "true", "HX-Target": "result"})
+    assert fragment["HX-Replace-Url"].count("&vs=") == 3
