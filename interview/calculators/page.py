@@ -7,17 +7,19 @@ from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
 
-from interview.calculators import fields, svg, tables
+from interview.calculators import comparison, fields, svg, tables
 from interview.calculators.formulas.expression import to_mathml, to_text
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import Parameter, as_text
 from interview.calculators.formulas.registry import Outcome
-from interview.calculators.formulas.result import Result, Step, Table
+from interview.calculators.formulas.result import Chart, Result, Step, Table
 from interview.calculators.formulas.units import number_text
 from interview.calculators.markdown import as_markdown
 from interview.calculators.scales import reading
 
 LONGEST_QUERY = 1500
+# An expression longer than this may have to be scrolled on a phone, so the keyboard must reach it.
+WIDE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,14 @@ class ShownTable:
 
     table: Table
     rows: tuple[tuple[tables.Cell, ...], ...]
+
+    @property
+    def heads(self) -> list[tables.Cell]:
+        """Column heads, set as their columns are."""
+        numeric = (
+            [cell.is_number for cell in self.rows[0]] if self.rows else [False] * len(self.table.columns)
+        )
+        return [tables.Cell(text, n) for text, n in zip(self.table.columns, numeric, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,7 @@ class ShownStep:
     label: str
     mathml: SafeString
     value: str
+    is_wide: bool
 
 
 def context(outcome: Outcome, link: str) -> dict[str, Any]:
@@ -64,6 +75,19 @@ def context(outcome: Outcome, link: str) -> dict[str, Any]:
     return shown | (_reading(outcome, outcome.result, link) if outcome.result else {})
 
 
+def _drawn(chart: Chart, number: int) -> ShownChart:
+    numbers = _table(chart.table or tables.of_chart(chart))
+    return ShownChart(mark_safe(svg.svg(chart, number)), chart.title, chart.note, numbers)
+
+
+def comparison_context(outcome: Outcome, others: list[Outcome]) -> dict[str, Any]:
+    """Pinned configurations and their picture, drawn."""
+    shown = comparison.context(outcome, others)
+    if "comparison" in shown:
+        shown["comparison"] = _drawn(shown["comparison"], 99)
+    return shown
+
+
 def _formula(outcome: Outcome) -> dict[str, Any]:
     """The formula in names, and in one line with the numbers filled in where the result has it so."""
     name = outcome.calculator.formula_name
@@ -79,10 +103,7 @@ def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
     return {
         "result": result,
         "steps": [_step(step) for step in result.steps],
-        "charts": [
-            ShownChart(mark_safe(svg.svg(c, i)), c.title, c.note, _table(c.table or tables.of_chart(c)))
-            for i, c in enumerate(result.charts)
-        ],
+        "charts": [_drawn(chart, i) for i, chart in enumerate(result.charts)],
         "tables": [_table(t) for t in result.tables],
         "markdown": as_markdown(outcome, result, link),
         "title": title(outcome),
@@ -91,11 +112,8 @@ def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
 
 
 def _step(step: Step) -> ShownStep:
-    return ShownStep(
-        step.label,
-        mark_safe(to_mathml(step.code, step.names, display="inline")),
-        with_unit(step.value, step.unit),
-    )
+    drawn = mark_safe(to_mathml(step.code, step.names, display="inline"))
+    return ShownStep(step.label, drawn, with_unit(step.value, step.unit), len(step.expression) > WIDE)
 
 
 def with_unit(value: int | float, unit: str) -> str:
@@ -106,7 +124,7 @@ def with_unit(value: int | float, unit: str) -> str:
 
 
 def _table(table: Table) -> ShownTable:
-    return ShownTable(table, tuple(tuple(tables.cells(row)) for row in table.rows))
+    return ShownTable(table, tables.cells(table.rows))
 
 
 def title(outcome: Outcome) -> str:

@@ -95,12 +95,17 @@ def _end_labels(chart: Chart, axis: Scale) -> list[str]:
     if len(chart.series) < 2:
         return []
     ends = sorted((float(_y(s.points[-1][1], axis)), s.label) for s in chart.series)
-    drawn, last = [], -20.0
-    for y, label in ends:
-        place = max(y - 6, last + 15, 10)
-        last = place
-        drawn.append(f'<text x="100%" y="{_pct(place)}" text-anchor="end">{escape(label)}</text>')
-    return drawn
+    places: list[float] = []
+    for y, _ in ends:
+        places.append(max(y - 6, places[-1] + 15 if places else 10))
+    lowest = float(TOP + HEIGHT - 5)
+    for i in reversed(range(len(places))):
+        places[i] = min(places[i], lowest)
+        lowest = places[i] - 15
+    return [
+        f'<text x="100%" y="{_pct(place)}" text-anchor="end">{escape(label)}</text>'
+        for place, (_, label) in zip(places, ends, strict=True)
+    ]
 
 
 def _now(chart: Chart, left: float, right: float, axis: Scale) -> list[str]:

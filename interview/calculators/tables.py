@@ -17,9 +17,11 @@ class Cell:
     is_number: bool
 
 
-def cells(row: tuple[Value, ...]) -> list[Cell]:
-    """A row ready to be shown."""
-    return [Cell(_shown(v), not isinstance(v, str) or _looks_numeric(v)) for v in row]
+def cells(rows: tuple[tuple[Value, ...], ...]) -> tuple[tuple[Cell, ...], ...]:
+    """Rows ready to be shown; a column is set to the right when everything in it is a number."""
+    columns = list(zip(*rows, strict=True))
+    numeric = [all(not isinstance(v, str) or _looks_numeric(v) for v in column) for column in columns]
+    return tuple(tuple(Cell(_shown(v), n) for v, n in zip(row, numeric, strict=True)) for row in rows)
 
 
 def _shown(value: Value) -> str:
@@ -29,7 +31,7 @@ def _shown(value: Value) -> str:
 
 
 def _looks_numeric(text: str) -> bool:
-    return bool(text) and text.lstrip("−$")[:1].isdigit() and len(text) < 40
+    return not text or (text.lstrip("−$")[:1].isdigit() and len(text) < 40)
 
 
 def of_chart(chart: Chart) -> Table:

@@ -9,6 +9,7 @@ from interview.calculators import links, views
 app_name = "calculators"
 urlpatterns: list[URLPattern] = [
     path("calculators/", views.index, name="index"),
+    path("calculators/accuracy/", views.accuracy, name="accuracy"),
     path("calculators/kv-cache/config/", views.config, name="config"),
     path("calculators/<slug:slug>/", views.show, name="show"),
     path("calculators/<slug:slug>/card.png", views.card_png, name="card"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
@@ -12,15 +13,19 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
-from interview.calculators import card, page
+from interview.calculators import card, comparison, page
+from interview.calculators.formulas.accuracy import Compared, compared
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.kv_config import read_config
 from interview.calculators.formulas.kv_own import own_fields
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, find, run
+from interview.calculators.formulas.units import number_text
+from interview.calculators.formulas.weights import total
+from interview.calculators.scales import whole
 
-PAGE_ONLY = ("embed",)
+PAGE_ONLY = ("embed", "vs", "csrfmiddlewaretoken")
 
 
 def calculator_or_404(slug: str) -> Calculator:
@@ -38,10 +43,10 @@ def asked(query: QueryDict) -> QueryDict:
     return kept
 
 
-def link_to(request: HttpRequest, outcome: Outcome) -> str:
-    """The absolute canonical link."""
+def path_to(outcome: Outcome, others: list[Outcome]) -> str:
+    """The canonical address, pinned configurations included."""
     path = reverse("calculators:show", args=[outcome.calculator.slug])
-    return request.build_absolute_uri(f"{path}?{outcome.query}" if outcome.query else path)
+    return f"{path}?{outcome.query}{comparison.suffix(others)}" if outcome.query else path
 
 
 def card_of(request: HttpRequest, outcome: Outcome) -> str:
@@ -58,11 +63,39 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
+def accuracy(request: HttpRequest) -> HttpResponse:
+    """Published numbers beside ours, case by case."""
+    rows = [_accuracy_row(c) for c in compared()]
+    known = models().values()
+    exact = sum(total(m) == m.params_stated for m in known)
+    context = {"rows": rows, "models": len(known), "exact": exact}
+    return render(request, "calculators/accuracy.html", context)
+
+
+def _accuracy_row(row: Compared) -> dict[str, Any]:
+    case = row.published
+    query = urlencode(parse_qsl(case.query), safe="/:,", quote_via=quote)
+    return {
+        "label": case.label,
+        "note": case.note,
+        "unit": case.unit,
+        "source": case.source,
+        "is_link": case.source.startswith("https://"),
+        "published": number_text(whole(case.value)),
+        "ours": number_text(whole(row.ours)),
+        "agrees": row.agrees,
+        "link": f"{reverse('calculators:show', args=[case.slug])}?{query}",
+    }
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
 @xframe_options_exempt
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """A calculator for the query: page, fragment for htmx, or frame with `?embed=1`."""
-    outcome = run(calculator_or_404(slug), asked(request.GET))
-    return respond(request, outcome, embed=request.GET.get("embed") == "1")
+    given = request.POST if request.method == "POST" else request.GET
+    outcome = run(calculator_or_404(slug), asked(given))
+    others = comparison.pinned(outcome, given.getlist("vs"))
+    return respond(request, outcome, embed=given.get("embed") == "1", others=others)
 
 
 def wants_fragment(request: HttpRequest) -> bool:
@@ -72,11 +105,18 @@ def wants_fragment(request: HttpRequest) -> bool:
 
 
 def respond(
-    request: HttpRequest, outcome: Outcome, *, embed: bool = False, extra: Mapping[str, Any] | None = None
+    request: HttpRequest,
+    outcome: Outcome,
+    *,
+    embed: bool = False,
+    extra: Mapping[str, Any] | None = None,
+    others: list[Outcome] | None = None,
 ) -> HttpResponse:
     """The page or fragment of an outcome; 422 where the input was refused."""
-    link = link_to(request, outcome)
-    context = page.context(outcome, link) | dict(extra or {})
+    others = others or []
+    path = path_to(outcome, others)
+    context = page.context(outcome, request.build_absolute_uri(path)) | dict(extra or {})
+    context |= page.comparison_context(outcome, others) | {"canonical": path}
     context |= {"embed": embed, "own_query": _own_query(outcome), "card": card_of(request, outcome)}
     is_fragment = wants_fragment(request)
     is_own = is_fragment and request.htmx.target == "result"  # type: ignore[attr-defined]  # HtmxMiddleware
@@ -85,8 +125,7 @@ def respond(
     template = fragment if is_fragment else "calculators/page.html"
     response = render(request, template, context, status=422 if outcome.errors else 200)
     if is_own and outcome.result and not context["is_long"]:
-        path = reverse("calculators:show", args=[outcome.calculator.slug])
-        response["HX-Replace-Url"] = f"{path}?{outcome.query}{'&embed=1' if embed else ''}"
+        response["HX-Replace-Url"] = f"{path}{'&embed=1' if embed else ''}"
     response["Vary"] = "HX-Request, Cookie"
     return _framed(response, embed)
 

@@ -9,6 +9,8 @@ from typing import Any
 from interview.calculators.formulas.parameters import Parameter, parameters
 from interview.calculators.formulas.result import Result
 
+LONGEST_IN_ADDRESS = 8000
+
 
 @dataclass(frozen=True, slots=True)
 class Preset:
@@ -39,3 +41,8 @@ class Calculator:
     def parameters(self) -> tuple[Parameter, ...]:
         """The inputs, in the order of form and link."""
         return parameters(self.inputs)
+
+    @property
+    def takes_long_text(self) -> bool:
+        """Too much may be typed for an address: the form is sent in a body instead."""
+        return any(p.kind == "text" and p.high > LONGEST_IN_ADDRESS for p in self.parameters)

@@ -146,7 +146,7 @@ def to_mathml(code: str, names: Names = None, result: str = "", display: str = "
     """The expression as MathML; `result` is put before an equals sign."""
     head = f"{_mathml_name(result)}<mo>=</mo>" if result else ""
     body = _mathml(parsed(code), names)
-    return f'<math xmlns="{MATHML}" display="{display}"><mrow>{head}{body}</mrow></math>'
+    return f'<math xmlns="{MATHML}" display="{display}" displaystyle="true"><mrow>{head}{body}</mrow></math>'
 
 
 def _mathml(node: ast.expr, names: Names) -> str:

@@ -216,7 +216,9 @@ def _in_range(parameter: Parameter, value: N) -> N:
 
 def _allowed(parameter: Parameter) -> str:
     if parameter.kind in ("choice", "model"):
-        return f"choose one of {', '.join(c for c, _ in parameter.choices) or 'the models listed'}"
+        names = [name for name, _ in parameter.choices]
+        more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+        return f"choose one of {', '.join(names[:12]) or 'the models listed'}{more}"
     kind = "whole number" if parameter.kind == "whole" else "number"
     return f"give a {kind} from {number_text(parameter.low)} to {number_text(parameter.high)}"
 

@@ -8,11 +8,19 @@ from typing import Any
 
 from interview.calculators.formulas import (
     attention_cost,
+    batching,
+    bpe,
     context_budget,
+    cost,
     kv_about,
+    latency,
     loss,
     parameter_count,
+    positions,
+    sampling,
+    selection,
     speculative,
+    tokens,
 )
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.parameters import (
@@ -54,7 +62,22 @@ class Outcome:
         }
 
 
-MODULES = (kv_about, context_budget, attention_cost, parameter_count, loss, speculative)
+MODULES = (
+    tokens,
+    kv_about,
+    context_budget,
+    attention_cost,
+    parameter_count,
+    sampling,
+    loss,
+    latency,
+    cost,
+    bpe,
+    positions,
+    batching,
+    speculative,
+    selection,
+)
 CALCULATORS: dict[str, Calculator] = {m.CALCULATOR.slug: m.CALCULATOR for m in MODULES}
 
 

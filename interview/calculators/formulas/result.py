@@ -95,6 +95,20 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class Piece:
+    """One token as the page draws it."""
+
+    text: str
+    id: int
+    is_control: bool = False
+
+    @property
+    def css(self) -> str:
+        """One of six washes, by id, so that a token keeps its colour."""
+        return f"t{self.id % 6 + 1}"
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
     """Everything one calculation says. `results` are in base units, the unit in the name."""
 
@@ -105,6 +119,7 @@ class Result:
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     program: str = ""
+    pieces: tuple[Piece, ...] = ()
     formula: str = ""
     formula_names: Mapping[str, Number] | None = None
 

@@ -35,7 +35,10 @@ def test_llama2_7b_at_2048() -> None:
 @given(st.integers(1, 300), st.integers(1, 300), st.booleans())
 def test_pairs_are_what_counting_them_gives(tokens: int, window: int, chunked: bool) -> None:
     part = Scored(1, 1, 2, window, chunked)
-    start = (lambda i: i // window * window) if chunked else (lambda i: max(0, i - window + 1))
+
+    def start(i: int) -> int:
+        return i // window * window if chunked else max(0, i - window + 1)
+
     counted = sum(i - start(i) + 1 for i in range(tokens))
     assert part.pairs(tokens, "causal") == counted
 

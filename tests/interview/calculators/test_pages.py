@@ -6,11 +6,13 @@ import html
 import io
 import re
 import time
+from typing import Any
 
 import pytest
 from django.test import Client
 from PIL import Image
 
+from interview.calculators.formulas.accuracy import compared
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.registry import CALCULATORS
 from tests.interview.calculators.strategies import HOSTILE
@@ -130,7 +132,9 @@ def timed(client: Client, address: str) -> float:
     return time.perf_counter() - started
 
 
-def test_only_the_embedded_form_may_be_framed_and_only_where_settings_say(client: Client, settings) -> None:  # type: ignore[no-untyped-def]
+def test_only_the_embedded_form_may_be_framed_and_only_where_settings_say(
+    client: Client, settings: Any
+) -> None:
     settings.EMBED_ANCESTORS = []
     assert client.get(f"{KV}?embed=1")["X-Frame-Options"] == "DENY"
     settings.EMBED_ANCESTORS = ["https://example.org"]
@@ -171,3 +175,27 @@ def test_a_pasted_config_is_counted_and_kept_out_of_the_link(client: Client) -> 
 def test_every_model_is_in_the_list(client: Client) -> None:
     page = client.get(KV).content.decode()
     assert all(f'<option value="{m}"' in page for m in models())
+
+
+def test_published_numbers_agree_with_ours(client: Client) -> None:
+    found = compared()
+    assert len(found) >= 15 and all(row.agrees for row in found), [r for r in found if not r.agrees]
+    page = text_of(client.get("/calculators/accuracy/").content)
+    assert page.count(" yes</td>") == len(found) and "104 of them" in page
+    for address in re.findall(r'<th scope="row"><a href="([^"]+)"', page):
+        assert client.get(address).status_code == 200
+
+
+def test_four_configurations_in_one_picture_and_one_link(client: Client) -> None:
+    first = f"{KV}?model=openai/gpt-3-175b&tokens=4096"
+    pin = re.findall(r'href="([^"]+)">Keep to compare', text_of(client.get(first).content))[0]
+    page = text_of(client.get(pin.replace("tokens=4096&vs", "tokens=4096&kv_heads=8&vs")).content)
+    assert "Side by side: bytes" in page and "19.327 GB (18.0 GiB)" in page and "1.611 GB (1.5 GiB)" in page
+    canonical = re.findall(r'data-canonical="([^"]+)"', page)[0]
+    assert canonical.count("&vs=") == 1 and f'data-copy="http://testserver{canonical}"' in page
+    assert text_of(client.get(canonical).content).count("Side by side") == page.count("Side by side")
+    many = "&".join(f"vs=tokens%3D{n}" for n in (1000, 2000, 3000, 5000))
+    full = text_of(client.get(f"{KV}?{many}&vs=tokens%3Dx&vs=%00").content)
+    assert full.count('type="hidden" name="vs"') == 3 and "Keep to compare" not in full
+    fragment = client.get(f"{KV}?tokens=7&{many}", headers={"HX-Request": "true", "HX-Target": "result"})
+    assert fragment["HX-Replace-Url"].count("&vs=") == 3
