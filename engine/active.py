@@ -103,6 +103,7 @@ class Active:
         self.token_times: list[float] = []
         self.batch_sizes: list[int] = []
         self.stats: dict[str, Any] = {"seed": self.seed}
+        self.announced = False
         self.finished = False
 
     @property
@@ -120,11 +121,16 @@ class Active:
         """True until the first token was chosen."""
         return not self.history.output
 
-    def start(self, cache: KVCache) -> None:
-        """Leaves the queue with its KV memory; what the cache already holds came from the prefix cache."""
+    def admit(self, cache: KVCache) -> None:
+        """Leaves the queue with its KV memory."""
         self.cache = cache
-        self.cached_tokens = cache.length
         self.started_at = time.perf_counter()
+
+    def announce(self) -> None:
+        """Emits the start event, once it is known what the prefix cache gave."""
+        if self.announced or self.started_at is None:
+            return
+        self.announced = True
         self.handle.put(
             StartEvent(
                 len(self.prompt_ids),

@@ -55,10 +55,10 @@ class Norm:
         n = weight.shape[0]
         return cls(weight.float() * n**0.5, torch.tensor((n * eps) ** 0.5, device=weight.device))
 
-    def __call__(self, x: Tensor) -> Tensor:
-        return (x / torch.hypot(torch.linalg.vector_norm(x, dim=-1, keepdim=True), self.floor)).mul_(
-            self.gain
-        )
+    def __call__(self, x: Tensor, dtype: torch.dtype) -> Tensor:
+        size = torch.hypot(torch.linalg.vector_norm(x, dim=-1, keepdim=True), self.floor)
+        # Rounding inside the product saves a pass; an `out` of another type is how torch spells that.
+        return torch.mul(x / size, self.gain, out=torch.empty(x.shape, dtype=dtype, device=x.device))
 
 
 @dataclass(slots=True)
@@ -110,6 +110,20 @@ class Segment:
     length: int
 
 
+@dataclass(slots=True)
+class Views:
+    """One segment's part of the cache, a tensor a layer: where to write, and keys and values [n_kv, n,
+    head_dim].
+    """
+
+    new: int
+    past: int
+    written: tuple[Tensor, ...]
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+    mask: Tensor | None
+
+
 class Probe:
     """Told what a forward pass computes; see `engine.observe`."""
 
@@ -153,29 +167,27 @@ class Decoder:
 
     @torch.inference_mode()
     def forward(self, ids: Tensor, segments: Sequence[Segment], probe: Probe | None = None) -> Tensor:
-        """Runs ids [rows] (the segments' tokens one after another) and returns hidden states [rows, hidden]
-        in fp32.
+        """Runs ids [rows] (the segments' tokens one after another); returns hidden states [rows, hidden],
+        fp32.
 
         Keys and values are written to the caches and their lengths advance. The residual stream stays in
         fp32.
         """
         x = self.embedding[ids].float()
         cos, sin = self._positions(segments)
-        masks = [self._mask(s) for s in segments]
+        views = [self._views(s) for s in segments]
         for index, layer in enumerate(self.layers):
             if probe:
                 probe.layer_input(index, x)
-            attended = self._attention(
-                index, layer, layer.attn_norm(x).to(self.dtype), segments, cos, sin, masks, probe
-            )
-            x += layer.out(attended)
-            gate, up = layer.gate_up(layer.mlp_norm(x).to(self.dtype)).chunk(2, -1)
+            heads = self._heads(layer, layer.attn_norm(x, self.dtype), cos, sin)
+            x += layer.out(self._attention(index, heads, views, probe))
+            gate, up = layer.gate_up(layer.mlp_norm(x, self.dtype)).chunk(2, -1)
             x += layer.down(F.silu(gate).mul_(up))
         for segment in segments:
             segment.cache.length += segment.length
         if probe:
             probe.layer_input(len(self.layers), x)
-        return self.norm(x)
+        return self.norm(x, torch.float32)
 
     @torch.inference_mode()
     def logits(self, hidden: Tensor) -> Tensor:
@@ -188,65 +200,63 @@ class Decoder:
             return self.cos[spans[0]], self.sin[spans[0]]
         return torch.cat([self.cos[s] for s in spans]), torch.cat([self.sin[s] for s in spans])
 
-    def _mask(self, segment: Segment) -> Tensor | None:
+    def _views(self, segment: Segment) -> Views:
+        """Slices of the cache for every layer at once: slicing again in each layer would cost more."""
+        past, new, n_kv = segment.cache.length, segment.length, self.shape.n_kv_heads
+        rows = segment.cache.data[:, : past + new]
+        return Views(
+            new=new,
+            past=past,
+            written=rows[:, past:].unbind(0),
+            keys=rows[:, :, :n_kv].transpose(1, 2).unbind(0),
+            values=rows[:, :, n_kv:].transpose(1, 2).unbind(0),
+            mask=self._mask(past, new),
+        )
+
+    def _mask(self, past: int, new: int) -> Tensor | None:
         """What each new row may see; None where the kernel's own causal rule or a single row makes it
         needless.
         """
-        past, new = segment.cache.length, segment.length
         if new == 1 or past == 0:
             return None
         allowed = torch.ones(new, past + new, dtype=torch.bool, device=self.device).tril_(past)
-        return torch.zeros(new, past + new, dtype=self.dtype, device=self.device).masked_fill_(
-            ~allowed, -torch.inf
-        )
+        mask = torch.zeros(new, past + new, dtype=self.dtype, device=self.device)
+        return mask.masked_fill_(~allowed, -torch.inf)
 
-    def _attention(
-        self,
-        index: int,
-        layer: Layer,
-        h: Tensor,
-        segments: Sequence[Segment],
-        cos: Tensor,
-        sin: Tensor,
-        masks: list[Tensor | None],
-        probe: Probe | None,
-    ) -> Tensor:
+    def _heads(self, layer: Layer, h: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """What each new row may see; None where the kernel's causal rule or a single row makes it needless."""
         s = self.shape
-        rows = h.shape[0]
-        heads = layer.qkv(h).view(rows, s.n_heads + 2 * s.n_kv_heads, s.head_dim)
-        qk, v = heads[:, : s.n_heads + s.n_kv_heads], heads[:, s.n_heads + s.n_kv_heads :]
+        heads = layer.qkv(h).view(h.shape[0], s.n_heads + 2 * s.n_kv_heads, s.head_dim)
+        turned = heads[:, : s.n_heads + s.n_kv_heads]
         if layer.q_norm and layer.k_norm:
-            qk = torch.cat(
-                [layer.q_norm(qk[:, : s.n_heads].float()), layer.k_norm(qk[:, s.n_heads :].float())], 1
-            )
-            qk = qk.to(self.dtype)
-        qk = rotate(qk, cos, sin)
-        q, k = qk[:, : s.n_heads], qk[:, s.n_heads :]
+            turned[:, : s.n_heads] = layer.q_norm(turned[:, : s.n_heads].float(), self.dtype)
+            turned[:, s.n_heads :] = layer.k_norm(turned[:, s.n_heads :].float(), self.dtype)
+        rotate_(turned, cos, sin)
+        return heads
+
+    def _attention(self, index: int, heads: Tensor, views: list[Views], probe: Probe | None) -> Tensor:
+        """Writes the new keys and values and attends, sequence by sequence -> [rows, n_heads head_dim]."""
+        n_heads = self.shape.n_heads
         outputs, row = [], 0
-        for segment, mask in zip(segments, masks, strict=True):
-            new, past = slice(row, row + segment.length), segment.cache.length
-            held = segment.cache.data[index]
-            held[past : past + segment.length, : s.n_kv_heads] = k[new]
-            held[past : past + segment.length, s.n_kv_heads :] = v[new]
-            seen = held[: past + segment.length]
+        for view in views:
+            own = heads if len(views) == 1 else heads[row : row + view.new]
+            view.written[index].copy_(own[:, n_heads:])
+            keys, values = view.keys[index], view.values[index]
             if probe:
-                probe.attention(index, q[new], seen[:, : s.n_kv_heads], past)
-            outputs.append(self._attend(q[new], seen, mask))
-            row += segment.length
+                probe.attention(index, own[:, :n_heads], keys, view.past)
+            outputs.append(self._attend(own[:, :n_heads], keys, values, view.mask))
+            row += view.new
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
 
-    def _attend(self, q: Tensor, seen: Tensor, mask: Tensor | None) -> Tensor:
-        """q [new, n_heads, head_dim] over cached rows [n, 2 n_kv_heads, head_dim] -> [new, n_heads
-        head_dim].
-        """
+    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
+        """q [new, n_heads, head_dim] over k, v [n_kv_heads, n, head_dim] -> [new, n_heads head_dim]."""
         s, new = self.shape, q.shape[0]
-        k, v = seen.transpose(0, 1).tensor_split(2)
         if new == 1:
             # The query heads of a group become rows of one small matrix product with their shared keys.
             grouped = q.view(1, s.n_kv_heads, s.group, s.head_dim)
             return F.scaled_dot_product_attention(grouped, k[None], v[None]).view(1, -1)
         # KV heads stand as the batch axis, so sharing them within a group is a stride of 0, not a copy.
-        grouped = q.view(new, s.n_kv_heads, s.group, s.head_dim).permute(1, 2, 0, 3)
+        grouped = q.reshape(new, s.n_kv_heads, s.group, s.head_dim).permute(1, 2, 0, 3)
         shared_k, shared_v = (t[:, None].expand(-1, s.group, -1, -1) for t in (k, v))
         out = F.scaled_dot_product_attention(
             grouped, shared_k, shared_v, attn_mask=mask, is_causal=mask is None
@@ -254,10 +264,11 @@ class Decoder:
         return out.permute(2, 0, 1, 3).reshape(new, -1)
 
 
-def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotary positions on [rows, heads, head_dim]: x cos + swap(x) sin, the sign of the first half lying in
-    `sin`.
+def rotate_(x: Tensor, cos: Tensor, sin: Tensor) -> None:
+    """Rotary positions on [rows, heads, head_dim], in place: x cos + swap(x) sin.
+
+    `swap` exchanges the halves of a head; the sign of the first half lies in `sin`.
     """
     rows, heads, dim = x.shape
-    swapped = x.reshape(rows, heads, 2, dim // 2).flip(-2).view(rows, heads, dim)
-    return torch.addcmul(x * cos, swapped, sin)
+    swapped = x.view(rows, heads, 2, dim // 2).flip(-2).view(rows, heads, dim)
+    x.mul_(cos).addcmul_(swapped, sin)

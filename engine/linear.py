@@ -12,6 +12,8 @@ from torch import Tensor
 GROUP = 32
 # Up to this many rows the int4 kernel beats a bf16 matrix product (measured on AVX-512; see docs/engine.md).
 INT4_ROWS = 24
+# Slices of the output matrix small enough to stay in the last-level cache between two products.
+HEAD_SLICES = 3
 
 
 class Linear(Protocol):
@@ -100,13 +102,27 @@ class Int8Head:
     scale: Tensor
 
     def __call__(self, x: Tensor) -> Tensor:
-        rows = x.shape[0]
         step = x.abs().amax(-1, keepdim=True).clamp_min_(1e-30).div_(127 * 128)
         whole = (x / step).round_()
         high = (whole / 128).round_()
-        halves = torch.cat([high, whole - 128 * high]).to(torch.int8)
-        product = torch._int_mm(halves, self.weight.t())
-        return torch.add(product[rows:], product[:rows], alpha=128).mul(self.scale).mul_(step)
+        low = whole - 128 * high
+        product = self._product(high.to(torch.int8), low.to(torch.int8))
+        return product.mul(self.scale).mul_(step)
+
+    def _product(self, high: Tensor, low: Tensor) -> Tensor:
+        """128 hi W^T + lo W^T in int32, [rows, vocab]."""
+        if high.shape[0] > 2:
+            both = torch._int_mm(torch.cat([high, low]), self.weight.t())
+            rows = high.shape[0]
+            return torch.add(both[rows:], both[:rows], alpha=128)
+        # One row at a time the kernel reads memory at full speed; a slice of W is still in cache the second
+        # time.
+        slices = self.weight.tensor_split(HEAD_SLICES)
+        rows_out = []
+        for hi, lo in zip(high.tensor_split(len(high)), low.tensor_split(len(low)), strict=True):
+            parts = [(torch._int_mm(hi, w.t()), torch._int_mm(lo, w.t())) for w in slices]
+            rows_out.append(torch.cat([torch.add(b, a, alpha=128) for a, b in parts], -1))
+        return rows_out[0] if len(rows_out) == 1 else torch.cat(rows_out)
 
     @property
     def n_bytes(self) -> int:

@@ -92,6 +92,9 @@ class Engine:
             "tokens": loop.tokens,
             "kv_bytes_used": loop.kv_in_use,
             "kv_bytes_limit": loop.limits.kv_bytes,
+            "prefix_bytes": loop.prefix.n_bytes,
+            "prefix_hits": loop.prefix.hits,
+            "prefix_hit_tokens": loop.prefix.hit_tokens,
             "batch_sizes": list(loop.busy_batch),
             "threads": torch.get_num_threads(),
         }

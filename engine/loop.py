@@ -8,11 +8,13 @@ import threading
 from collections import deque
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 
 from engine.active import Active, Handle
-from engine.decoder import Decoder, Segment
+from engine.decoder import Decoder, KVCache, Segment
 from engine.errors import EngineClosed
+from engine.prefix import PrefixCache, Source
 
 log = logging.getLogger(__name__)
 
@@ -27,8 +29,9 @@ class Limits:
     """
 
     kv_bytes: int = 512 * 2**20
+    prefix_bytes: int = 192 * 2**20
     max_batch: int = 16
-    chunk: int = 256
+    chunk: int = 128
 
 
 class Loop:
@@ -39,6 +42,7 @@ class Loop:
         self.inbox: queue.SimpleQueue[Active | None] = queue.SimpleQueue()
         self.waiting: deque[Active] = deque()
         self.active: list[Active] = []
+        self.prefix = PrefixCache(limits.chunk, min(limits.prefix_bytes, limits.kv_bytes))
         self.closed = False
         self.steps = 0
         self.tokens = 0
@@ -107,7 +111,8 @@ class Loop:
 
     def _drop_finished(self) -> None:
         for item in self.active:
-            if item.finished:
+            if item.finished and item.cache is not None:
+                self._keep(item)
                 item.cache = None
         self.active = [a for a in self.active if not a.finished]
         if any(w.finished for w in self.waiting):
@@ -125,7 +130,9 @@ class Loop:
                 return
             item = self.waiting.popleft()
             free -= needed
-            item.start(self.decoder.new_cache(item.capacity))
+            # What the prefix cache holds is lent: it gives way to running requests.
+            self.prefix.make_room(free)
+            item.admit(self.decoder.new_cache(item.capacity))
             self.active.append(item)
 
     def _prefill_one(self) -> None:
@@ -135,12 +142,37 @@ class Loop:
             return
         self.active.remove(item)
         self.active.append(item)
+        self._reuse(item)
+        item.announce()
         chunk = item.remaining_prompt[: self.limits.chunk]
         hidden = self.decoder.forward(
             torch.tensor(chunk, device=self.decoder.device), [Segment(item.cache, len(chunk))]
         )
         if not item.remaining_prompt:
             self._accept(item, self.decoder.logits(hidden[-1:])[0])
+
+    def _source(self, item: Active) -> Source:
+        return Source(np.asarray(item.prompt_ids + item.history.output), item.request.adapter, item.cache)
+
+    def _reuse(self, item: Active) -> None:
+        """Takes over what another request, finished or running, has computed of the same beginning."""
+        if item.cache is None or self.limits.prefix_bytes == 0:
+            return
+        others = [self._source(a) for a in self.active if a is not item and a.cache is not None]
+        found = self.prefix.find(item.prompt_ids, item.request.adapter, item.cache.length, others)
+        if found:
+            source, length = found
+            item.cached_tokens += length - item.cache.length
+            item.cache.copy_from(source.cache, length)
+
+    def _keep(self, item: Active) -> None:
+        if item.cache is not None and self.limits.prefix_bytes:
+            self.prefix.keep(self._source(item), self._compact)
+
+    def _compact(self, cache: KVCache, length: int) -> KVCache:
+        small = self.decoder.new_cache(length)
+        small.copy_from(cache, length)
+        return small
 
     def _decode_all(self) -> None:
         """One token for every request that has its first one."""

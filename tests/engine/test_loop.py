@@ -1,0 +1,212 @@
+"""Invariants of the batching loop, on the tiny model in fp32."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from engine import EngineError, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
+from engine.llm import Engine
+from engine.types import FinishEvent
+from tests.engine.tiny import oracle, tiny_engine
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with tiny_engine(oracle(seed=11), chunk=16, max_batch=4) as made:
+        yield made
+
+
+def ask(prompt: str, **settings: object) -> Request:
+    return Request(prompt=prompt, sampling=Sampling.from_dict({"max_tokens": 30, **settings}))
+
+
+def test_a_repeated_prompt_hits_and_changes_nothing(engine: Engine) -> None:
+    prompt = "the same long beginning of every question, " * 3
+    first = engine.generate(ask(prompt + "one", temperature=1.0, seed=3))
+    again = engine.generate(ask(prompt + "one", temperature=1.0, seed=3))
+    assert first.usage["cached_tokens"] == 0
+    assert again.usage["cached_tokens"] == (len(prompt) + 3 - 1) // 16 * 16
+    assert again.token_ids == first.token_ids
+    other = engine.generate(ask(prompt + "two!", logprobs=3))
+    assert other.usage["cached_tokens"] == len(prompt) // 16 * 16
+
+
+def test_a_prefix_shared_by_running_requests_is_computed_once(engine: Engine) -> None:
+    prompt = "a document that five people ask about at the same moment. " * 5
+    handles = [engine.submit(ask(f"{prompt}{n}", max_tokens=5)) for n in range(5)]
+    usages = [h.result(30).usage for h in handles]
+    computed = sum(u["prompt_tokens"] - u["cached_tokens"] for u in usages)
+    # The five share the work: each chunk of the document is computed by one, the rest of 16 tokens by each.
+    assert computed <= len(prompt) + 5 * 17
+
+
+def test_the_start_event_tells_what_was_cached(engine: Engine) -> None:
+    prompt = "once more with feeling, and at some length too"
+    engine.generate(ask(prompt, max_tokens=2))
+    start = next(iter(engine.submit(ask(prompt, max_tokens=2))))
+    assert isinstance(start, StartEvent)
+    assert start.cached_tokens == (len(prompt) - 1) // 16 * 16
+
+
+def test_a_hit_never_skips_penalties_or_the_request_s_own_sampler(engine: Engine) -> None:
+    prompt = "penalties reach the first token after a hit as well"
+    plain = engine.generate(ask(prompt, max_tokens=1)).token_ids[0]
+    banned = engine.generate(ask(prompt, max_tokens=1, logit_bias={plain: -1000.0}))
+    assert banned.usage["cached_tokens"] > 0
+    assert banned.token_ids[0] != plain
+
+
+def test_the_prefix_cache_gives_way_to_requests() -> None:
+    model = oracle(seed=11)
+    per_token = 2 * 3 * 2 * 16 * 4
+    with tiny_engine(model, chunk=16, kv_bytes=100 * per_token, prefix_bytes=80 * per_token) as small:
+        small.generate(ask("x" * 64, max_tokens=4))
+        assert small.stats()["prefix_bytes"] == 64 * per_token
+        assert small.generate(ask("y" * 60, max_tokens=30)).error is None
+        assert small.stats()["prefix_bytes"] <= 80 * per_token
+
+
+def test_penalties_reach_batched_requests(engine: Engine) -> None:
+    prompts = [f"count with me {n} {n} {n}" for n in range(4)]
+    settings = {"repetition_penalty": 1.8, "frequency_penalty": 0.5, "no_repeat_ngram": 2}
+    alone = [engine.generate(ask(p, **settings)).token_ids for p in prompts]
+    together = [engine.submit(ask(p, **settings)) for p in prompts]
+    assert [h.result(30).token_ids for h in together] == alone
+    assert alone != [engine.generate(ask(p)).token_ids for p in prompts]
+
+
+def test_each_random_stream_is_its_own(engine: Engine) -> None:
+    requests = [ask("draw something", temperature=1.5, seed=n) for n in range(8)]
+    alone = [engine.generate(r).token_ids for r in requests]
+    handles = [engine.submit(ask("draw something", temperature=1.5, seed=n)) for n in range(8)]
+    assert [h.result(30).token_ids for h in handles] == alone
+    assert len(set(alone)) > 1
+
+
+def test_requests_join_and_leave_between_steps(engine: Engine) -> None:
+    long = engine.submit(ask("a long one", max_tokens=200, logit_bias={256: -1000.0}))
+    stream = iter(long)
+    while not isinstance(event := next(stream), TokenEvent):
+        assert isinstance(event, StartEvent)
+    short = engine.generate(ask("a short one", max_tokens=3))
+    assert short.stats["batch_size_max"] == 2
+    result = long.result(30)
+    assert len(result.token_ids) == 200
+    assert result.stats["batch_size_max"] == 2
+
+
+def test_a_long_prompt_stalls_nobody() -> None:
+    with tiny_engine(oracle(seed=11), chunk=8, max_batch=4) as made:
+        talker = made.submit(ask("talk", max_tokens=150, logit_bias={256: -1000.0}))
+        stream = iter(talker)
+        for event in stream:
+            if isinstance(event, TokenEvent):
+                break
+        reader = made.submit(ask("z" * 400, max_tokens=2))
+        # The prompt of 400 takes 50 chunks; the talker gets a token between any two of them.
+        before = sum(1 for e in stream if isinstance(e, TokenEvent) and not reader._events.qsize() > 1)
+        assert reader.result(30).error is None
+        assert before >= 49
+
+
+def test_one_that_fits_later_waits_and_one_that_never_fits_is_refused() -> None:
+    per_token = 2 * 3 * 2 * 16 * 4
+    with tiny_engine(oracle(seed=11), kv_bytes=100 * per_token, max_batch=4) as made:
+        with pytest.raises(PromptTooLong, match=r"need \d+ bytes of KV memory; the engine has \d+"):
+            made.submit(ask("x" * 90, max_tokens=30))
+        handles = [made.submit(ask("q" * 40, max_tokens=30, logit_bias={256: -1000.0})) for _ in range(3)]
+        results = [h.result(30) for h in handles]
+    assert all(len(r.token_ids) == 30 for r in results)
+    assert max(r.stats["batch_size_max"] for r in results) == 1
+
+
+def test_a_failing_request_takes_no_other_down(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = engine.submit(ask("fine", max_tokens=60, logit_bias={256: -1000.0}))
+    bad_request = ask("broken", max_tokens=60, temperature=1.0)
+    from engine import sampling
+
+    real = sampling.choose
+
+    def choose(logits: torch.Tensor, s: Sampling, rng: object) -> int:
+        if s is bad_request.sampling:
+            raise ValueError("a sampler with a bug")
+        return real(logits, s, rng)  # type: ignore[arg-type]  # passed through
+
+    monkeypatch.setattr(sampling, "choose", choose)
+    failed = engine.submit(bad_request).result(30)
+    assert (failed.finish_reason, failed.error and failed.error["code"]) == ("error", "internal_error")
+    assert len(good.result(30).token_ids) == 60
+    assert engine.generate(ask("still alive", max_tokens=2)).error is None
+
+
+def test_a_failing_step_ends_its_requests_and_the_loop_lives_on(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = engine.decoder.forward
+
+    def broken(*_: object, **__: object) -> torch.Tensor:
+        monkeypatch.setattr(engine.decoder, "forward", real)
+        raise MemoryError("out of memory")
+
+    monkeypatch.setattr(engine.decoder, "forward", broken)
+    assert engine.generate(ask("doomed")).finish_reason == "error"
+    assert engine.generate(ask("after", max_tokens=2)).error is None
+
+
+def test_cancel_ends_within_one_step_and_frees_memory() -> None:
+    with tiny_engine(oracle(seed=11), max_batch=2) as made:
+        handle = made.submit(ask("never ending", max_tokens=400, logit_bias={256: -1000.0}))
+        seen = 0
+        for event in handle:
+            seen += isinstance(event, TokenEvent)
+            if seen == 3:
+                handle.cancel()
+            if isinstance(event, FinishEvent):
+                assert event.result.finish_reason == "cancelled"
+        assert seen <= 30
+        deadline = time.monotonic() + 5
+        while made.stats()["kv_bytes_used"] and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert made.stats()["kv_bytes_used"] == 0
+
+
+def test_closing_ends_every_request_and_refuses_new_ones() -> None:
+    made = tiny_engine(oracle(seed=11), max_batch=1)
+    handles = [made.submit(ask("hold on", max_tokens=400, logit_bias={256: -1000.0})) for _ in range(3)]
+    made.close()
+    assert [h.result(5).finish_reason for h in handles] == ["cancelled"] * 3
+    with pytest.raises(EngineError, match="closed"):
+        made.submit(ask("too late"))
+
+
+def test_many_threads_may_submit(engine: Engine) -> None:
+    outcomes: list[tuple[int, ...]] = []
+
+    def work(n: int) -> None:
+        outcomes.append(engine.generate(ask(f"thread {n % 3}", max_tokens=8)).token_ids)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert len(outcomes) == 12
+    assert len(set(outcomes)) == 3
+
+
+def test_nobody_overtakes_a_request_that_waits_for_memory() -> None:
+    per_token = 2 * 3 * 2 * 16 * 4
+    with tiny_engine(oracle(seed=11), kv_bytes=120 * per_token, max_batch=4, prefix_bytes=0) as made:
+        settings = {"logit_bias": {256: -1000.0}}
+        handles = {
+            "running": made.submit(ask("r" * 20, max_tokens=60, **settings)),
+            "large": made.submit(ask("l" * 60, max_tokens=50, **settings)),
+            "small": made.submit(ask("s" * 5, max_tokens=5, **settings)),
+        }
+        queued = {name: handle.result(30).timings["queue_ms"] or 0.0 for name, handle in handles.items()}
+    assert queued["running"] < queued["large"] <= queued["small"]
