@@ -54,7 +54,7 @@ def label(other: Outcome, outcome: Outcome) -> str:
         value = getattr(other.inputs, parameter.name)
         if value != getattr(outcome.inputs, parameter.name):
             text = as_text(value).replace("\n", " ")
-            parts.append(f"{parameter.label.lower()} {text[:40] or 'not given'}")
+            parts.append(f"{parameter.label.lower()} {text[:40] or 'unset'}")
     return (", ".join(parts) or "the same")[:90]
 
 
