@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import FieldError, Parameter, as_text
@@ -31,12 +35,17 @@ class Field:
     value: str
     error: str
     options: tuple[Option, ...] = ()
-    families: tuple[tuple[str, tuple[Option, ...]], ...] = ()
+    families: str = ""
 
     @property
     def id(self) -> str:
         """The element's id."""
         return f"f-{self.parameter.name}"
+
+    @property
+    def option_list(self) -> SafeString:
+        """The choices as options."""
+        return mark_safe("".join(map(_option, self.options)))
 
     @property
     def is_on(self) -> bool:
@@ -92,11 +101,23 @@ def _extra(parameter: Parameter, value: str) -> tuple[Option, ...]:
     return tuple(named)
 
 
-def _families(value: str) -> tuple[tuple[str, tuple[Option, ...]], ...]:
+@lru_cache(maxsize=256)
+def _families(value: str) -> SafeString:
+    """The registry's models as option groups; made once for a chosen model, a template is slow at this."""
     grouped: dict[str, list[Option]] = defaultdict(list)
     for geometry in models().values():
         grouped[geometry.family].append(Option(geometry.id, geometry.name, geometry.id == value))
-    return tuple((family, tuple(options)) for family, options in grouped.items())
+    return mark_safe(
+        "".join(
+            f'<optgroup label="{escape(family)}">{"".join(map(_option, options))}</optgroup>'
+            for family, options in grouped.items()
+        )
+    )
+
+
+def _option(option: Option) -> str:
+    chosen = " selected" if option.selected else ""
+    return f'<option value="{escape(option.value)}"{chosen}>{escape(option.label)}</option>'
 
 
 def main_fields(fields: Iterable[Field]) -> list[Field]:
