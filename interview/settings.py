@@ -210,6 +210,11 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_connect_timeout": 1,
     "socket_timeout": 10,
     "socket_keepalive": True,
+    # A page that wakes a worker while the broker is away must not wait for it: the reaper wakes it later.
+    "max_retries": 1,
+    "interval_start": 0.1,
+    "interval_step": 0.1,
+    "interval_max": 0.2,
 }
 
 # --- The engine -------------------------------------------------------------------------------

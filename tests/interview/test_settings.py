@@ -7,12 +7,16 @@ import re
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from django.conf import settings
+from kombu.exceptions import OperationalError
 
 from interview import environment
+from interview.celery import app as celery
+from interview.runs.tasks import execute_run
 
 ROOT = Path(settings.BASE_DIR)
 RANDOM_KEY = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -184,3 +188,12 @@ def test_the_socket_name_fits(folder: Path, short: bool) -> None:
     socket = environment.valkey_socket(folder)
     assert len(str(socket)) <= environment.SOCKET_PATH_LIMIT
     assert (folder in socket.parents) is not short
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:9/0", "redis+socket:///no/such/valkey.sock"])
+def test_a_lost_broker_is_noticed_at_once(url: str) -> None:
+    """Whoever submits while the broker is away must not wait for it (the run's row is saved already)."""
+    began = time.monotonic()
+    with celery.connection_for_write(url) as connection, pytest.raises(OperationalError):
+        execute_run.apply_async(("1",), connection=connection, retry=False)
+    assert time.monotonic() - began < 1
