@@ -202,11 +202,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": RUN_TIME_LIMIT_SECONDS + 60,
     "unacked_restore_interval": 2,
     "unacked_restore_throttle": 1,
-    # A lost broker is noticed at once: the row is stored, and its message is sent again later.
-    "max_retries": 1,
-    "interval_start": 0,
-    "interval_step": 0.1,
-    "interval_max": 0.1,
     "socket_connect_timeout": 1,
     "socket_timeout": 10,
     "socket_keepalive": True,

@@ -23,6 +23,7 @@ urlpatterns = [
     path("api/v1/", api.urls),
     path("healthz/live", health.live, name="live"),
     path("healthz/ready", health.ready, name="ready"),
+    path("metrics", health.metrics, name="metrics"),
 ]
 if settings.DEBUG:
     urlpatterns.append(path("patterns/", home.patterns, name="patterns"))

@@ -98,6 +98,7 @@ class GenerateForm(forms.Form):
         if not is_blank(system):
             messages.insert(0, {"role": "system", "content": system})
         sampling = {name: data[name] for name in ("temperature", "top_p", "top_k", "max_tokens", "stop")}
+        sampling["logprobs"] = 1  # the chosen token's own probability, drawn under each token
         if data["seed"] is not None:
             sampling["seed"] = data["seed"]
         return {"messages": messages, "sampling": sampling}

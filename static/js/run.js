@@ -63,8 +63,9 @@ function chip(token) {
   const probability = token.logprob === null ? null : Math.exp(token.logprob);
   const level = probability === null ? "" : `p${1 + LEVELS.filter((bound) => probability >= bound).length}`;
   span.className = `token plain t${(token.i % 6) + 1} ${level}`;
+  span.tabIndex = token.i ? -1 : 0;
   span.dataset.id = token.id;
-  span.title = `id ${token.id}` + (probability === null ? "" : ` · probability ${probability.toFixed(3)}`);
+  if (probability !== null) span.dataset.p = probability.toFixed(3);
   for (const part of token.text.split(/(^ +|\n)/)) {
     if (!part) continue;
     if (part === "\n") span.append(mark("⏎"), "\n");
@@ -77,6 +78,19 @@ function chip(token) {
 function mark(text) {
   return Object.assign(document.createElement("span"), { className: "space", textContent: text });
 }
+
+// Arrow keys walk through the tokens of a stream.
+document.addEventListener("keydown", (event) => {
+  const here = event.target.closest?.("[data-run-tokens] .token");
+  if (!here) return;
+  const all = here.parentElement.children;
+  const ways = { ArrowRight: here.nextElementSibling, ArrowLeft: here.previousElementSibling, Home: all[0], End: all[all.length - 1] };
+  if (!ways[event.key]) return;
+  event.preventDefault();
+  here.tabIndex = -1;
+  ways[event.key].tabIndex = 0;
+  ways[event.key].focus();
+});
 
 document.addEventListener("htmx:afterSettle", watch);
 watch();

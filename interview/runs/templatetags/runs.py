@@ -23,15 +23,18 @@ def token_chips(per_token: list[list[Any]] | None) -> SafeString:
 
 
 def chip(index: int, token_id: int, text: str, logprob: float | None) -> str:
-    """One token: visible spaces and line ends, its id and probability on hover."""
+    """One token: visible spaces and line ends, its id and probability on hover and on focus.
+
+    Only the first can be reached by tab; arrow keys go from token to token (run.js).
+    """
     probability = math.exp(logprob) if logprob is not None else None
-    words = f"id {token_id}" + (f" · probability {probability:.3f}" if probability is not None else "")
     return format_html(
-        '<span class="token plain t{} {}" data-id="{}" title="{}">{}</span>',
+        '<span class="token plain t{} {}" tabindex="{}" data-id="{}"{}>{}</span>',
         index % 6 + 1,
         plevel(probability),
+        "-1" if index else "0",
         token_id,
-        words,
+        format_html(' data-p="{}"', f"{probability:.3f}") if probability is not None else "",
         mark_safe(EDGE.sub(_visible, escape(text))),
     )
 

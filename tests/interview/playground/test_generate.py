@@ -39,6 +39,7 @@ def test_it_queues_a_run_and_shows_it_beside_the_form(owner_client: Client) -> N
             "top_k": 0,
             "max_tokens": 16,
             "stop": ["END", "STOP"],
+            "logprobs": 1,
             "seed": 7,
         },
     }
