@@ -74,6 +74,7 @@ class Standing:
     queue_reachable: bool
     worker_ready: bool
     cancelling: bool
+    took: float | None = None
 
     @property
     def words(self) -> str:
@@ -113,6 +114,7 @@ def standing(run: Run) -> Standing:
         queue_reachable=queue_reachable() if waiting else True,
         worker_ready=worker_ready() if waiting else True,
         cancelling=run.cancel_requested,
+        took=(run.finished - run.started).total_seconds() if run.finished and run.started else None,
     )
 
 

@@ -66,7 +66,9 @@ def _worker(port: int) -> Child:
 
 def _web(port: int, listener: socket.socket) -> Child:
     command = [sys.executable, "-m", "interview.serve.web", "--fd", str(listener.fileno())]
-    return Child("web", command, environment=_environment(port), keep_fds=[listener.fileno()])
+    # glibc gives each thread an arena of its own; two keep the web process small whatever pages it has served.
+    environment = {"MALLOC_ARENA_MAX": "2", **_environment(port)}
+    return Child("web", command, environment=environment, keep_fds=[listener.fileno()])
 
 
 def _environment(port: int) -> dict[str, str]:

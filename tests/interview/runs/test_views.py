@@ -99,4 +99,4 @@ def test_cancel_by_form_goes_back_to_the_run(owner: User, owner_client: Client) 
     assert response.headers["Location"] == reverse("runs:run", args=[waiting.pk])
     waiting.refresh_from_db()
     assert waiting.state == "cancelled"
-    assert "Cancelled" in owner_client.get(reverse("runs:run", args=[waiting.pk])).content.decode()
+    assert "cancelled" in owner_client.get(reverse("runs:run", args=[waiting.pk])).content.decode()
