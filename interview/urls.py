@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.urls import include, path
 
-from interview import health, home
+from interview import health, home, metrics
 from interview.api import api
 from interview.runs import views as runs
 
@@ -23,7 +23,7 @@ urlpatterns = [
     path("api/v1/", api.urls),
     path("healthz/live", health.live, name="live"),
     path("healthz/ready", health.ready, name="ready"),
-    path("metrics", health.metrics, name="metrics"),
+    path("metrics", metrics.metrics, name="metrics"),
 ]
 if settings.DEBUG:
     urlpatterns.append(path("patterns/", home.patterns, name="patterns"))

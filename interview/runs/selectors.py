@@ -8,7 +8,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from interview.accounts.models import User
 from interview.runs.connection import LOST, client
@@ -55,12 +55,6 @@ def run_get(run_id: uuid.UUID, owner: User | None) -> Run | None:
 def trace_get(run: Run) -> Trace | None:
     """The trace of an ended run."""
     return Trace.objects.filter(run=run).first()
-
-
-def run_counts() -> list[tuple[str, str, int]]:
-    """(kind, state, number) of all runs, for the metrics."""
-    counted = Run.objects.order_by("kind", "state").values("kind", "state").annotate(n=Count("pk"))
-    return [(row["kind"], row["state"], row["n"]) for row in counted]
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,9 @@ async def _from_stream(connection: object, run_id: uuid.UUID, after: str) -> Asy
 
 @sync_to_async
 def _standing_line(run_id: uuid.UUID) -> tuple[str, str]:
-    run = Run.objects.only("id", "kind", "state", "reason", "created", "started", "finished", "cancel_requested").get(pk=run_id)
+    run = Run.objects.only(
+        "id", "kind", "state", "reason", "created", "started", "finished", "cancel_requested"
+    ).get(pk=run_id)
     now = standing(run)
     line = {"state": now.state, "words": now.words, "position": now.position}
     if run.state == QUEUED and not now.worker_ready:
