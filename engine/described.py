@@ -28,7 +28,9 @@ class Described:
     weights: Vectors
     sentence: Vectors
     in_context: Vectors
+    context_vectors: Vectors
     parts: tuple[Clause, ...]
+    part_vectors: Vectors
 
 
 def describe(texts: Sequence[str], context: str, embedder: Embedder) -> list[Described]:
@@ -39,22 +41,54 @@ def describe(texts: Sequence[str], context: str, embedder: Embedder) -> list[Des
     sentence = embedder.encode(plain)
     prefix = asked + " "
     within = embedder.encode_tokens([prefix + text for text in plain])
-    out = []
-    for i, text in enumerate(plain):
-        pooled = _pooled(within[i], len(prefix), sentence[i])
-        out.append(_described(text, tokens[i], sentence[i], pooled, embedder))
+    parts = [clauses(text) for text in plain]
+    part_vectors = _part_vectors(plain, parts, sentence, embedder)
+    return [
+        _described(text, tokens[i], sentence[i], _shifted(within[i], len(prefix)), parts[i], part_vectors[i], embedder)
+        for i, text in enumerate(plain)
+    ]
+
+
+def _part_vectors(
+    plain: Sequence[str], parts: Sequence[Sequence[Clause]], sentence: Vectors, embedder: Embedder
+) -> list[Vectors]:
+    """One vector a clause; a text of one clause is its own clause."""
+    flat = [text[part.start : part.end] for text, own in zip(plain, parts, strict=True) for part in own if len(own) > 1]
+    encoded = embedder.encode(flat)
+    out, at = [], 0
+    for i, own in enumerate(parts):
+        taken = len(own) if len(own) > 1 else 0
+        out.append(encoded[at : at + taken] if taken else sentence[i : i + 1])
+        at += taken
     return out
 
 
 def _described(
-    text: str, tokens: TokenVectors, sentence: Vectors, in_context: Vectors, embedder: Embedder
+    text: str,
+    tokens: TokenVectors,
+    sentence: Vectors,
+    within: TokenVectors,
+    parts: tuple[Clause, ...],
+    part_vectors: Vectors,
+    embedder: Embedder,
 ) -> Described:
     whole = whole_clause(text)
     indexes = whole.content
     words = tuple(whole.words[i] for i in indexes)
-    vectors = np.stack([_word_vector(word, tokens) for word in words]) if words else np.zeros((0, 384), np.float32)
     weights = np.array([rarity(word.text, embedder) for word in words], dtype=np.float32)
-    return Described(text, whole, words, indexes, vectors, weights, sentence, in_context, clauses(text))
+    return Described(
+        text,
+        whole,
+        words,
+        indexes,
+        _word_vectors(words, tokens),
+        weights,
+        sentence,
+        _mean(within.vectors, sentence),
+        _word_vectors(words, within),
+        parts,
+        part_vectors,
+    )
 
 
 def whole_clause(text: str) -> Clause:
@@ -74,17 +108,25 @@ def rarity(word: str, embedder: Embedder) -> float:
     return max(LEAST_WEIGHT, math.log(1 + rank / 300) / math.log(1 + 29000 / 300))
 
 
-def _word_vector(word: Word, tokens: TokenVectors) -> Vectors:
-    rows = [i for i, (start, end) in enumerate(tokens.spans) if start < word.end and end > word.start]
-    if not rows:
-        return np.zeros(384, dtype=np.float32)
-    mean = tokens.vectors[rows].mean(axis=0)
-    return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), dtype=np.float32)
+def _word_vectors(words: Sequence[Word], tokens: TokenVectors) -> Vectors:
+    """Unit vectors [words, 384]: the mean of each word's tokens."""
+    out = np.zeros((len(words), 384), dtype=np.float32)
+    for i, word in enumerate(words):
+        rows = [k for k, (start, end) in enumerate(tokens.spans) if start < word.end and end > word.start]
+        if rows:
+            out[i] = _mean(tokens.vectors[rows], out[i])
+    return out
 
 
-def _pooled(tokens: TokenVectors, start: int, fallback: Vectors) -> Vectors:
-    rows = [i for i, (begin, _) in enumerate(tokens.spans) if begin >= start]
-    if not rows:
+def _mean(vectors: Vectors, fallback: Vectors) -> Vectors:
+    if not len(vectors):
         return fallback
-    mean = tokens.vectors[rows].mean(axis=0)
+    mean = vectors.mean(axis=0)
     return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-9), dtype=np.float32)
+
+
+def _shifted(tokens: TokenVectors, start: int) -> TokenVectors:
+    """The tokens from a character on, with spans counted from there."""
+    rows = [i for i, (begin, _) in enumerate(tokens.spans) if begin >= start]
+    spans = tuple((tokens.spans[i][0] - start, tokens.spans[i][1] - start) for i in rows)
+    return TokenVectors(spans, tokens.vectors[rows])

@@ -19,7 +19,9 @@ NAMES = (
     "negators_answer", "negators_reference", "negated_mismatch", "numbers_recall", "numbers_extra", "order", "bigrams",
     "trigram_chars", "length_answer", "length_reference", "length_ratio", "echo", "new_words", "cosine_question",
     "cosine_reference_question", "best_part", "mean_part", "worst_part", "yes_no", "hedged", "is_question", "exact_new",
-    "cosine_gain", "recall_old_soft", "unmatched_new",
+    "cosine_gain", "recall_old_soft", "unmatched_new", "recall_plain", "precision_plain", "recall_plain_soft",
+    "recall_all", "recall_in_context", "precision_in_context", "recall_new_in_context", "best_clause", "mean_clause",
+    "clause_covers", "reference_clauses", "answer_clauses", "substituted",
 )  # fmt: skip
 FLOOR = 0.3  # contextual similarity that unrelated words reach
 
@@ -35,6 +37,8 @@ def compare(answer: Described, reference: Described, question: Described, known:
         **_surface(answer, reference, pairs),
         **_context(answer, reference, question, asked),
         **_parts(answer, reference, similar),
+        **_plain(answer, reference, asked, similar),
+        **_clauses(answer, reference),
     }
     return np.array([values[name] for name in NAMES], dtype=np.float32)
 
@@ -185,4 +189,39 @@ def _parts(answer: Described, reference: Described, similar: Vectors) -> dict[st
         "best_part": max(recalls),
         "mean_part": sum(recalls) / len(recalls),
         "worst_part": min(recalls),
+    }
+
+
+def _plain(answer: Described, reference: Described, asked: set[str], similar: Vectors) -> dict[str, float]:
+    """Overlap without word weights, and overlap of words read in the context of the question."""
+    stems_a, stems_r = {w.stem for w in answer.words}, {w.stem for w in reference.words}
+    all_a, all_r = {w.stem for w in answer.whole.words}, {w.stem for w in reference.whole.words}
+    within = np.clip((reference.context_vectors @ answer.context_vectors.T - FLOOR) / (1 - FLOOR), 0, 1)
+    got = within.max(axis=1) if within.size else np.zeros(len(reference.words), np.float32)
+    used = within.max(axis=0) if within.size else np.zeros(len(answer.words), np.float32)
+    new = np.array([word.stem not in asked for word in reference.words], dtype=bool)
+    soft = similar.max(axis=1) if similar.size else np.zeros(len(reference.words), np.float32)
+    near_miss = ((soft > 0.3) & (soft < 0.72)).sum() / len(soft) if len(soft) else 0.0
+    return {
+        "recall_plain": len(stems_a & stems_r) / len(stems_r) if stems_r else 0.0,
+        "precision_plain": len(stems_a & stems_r) / len(stems_a) if stems_a else 0.0,
+        "recall_plain_soft": float(soft.mean()) if len(soft) else 0.0,
+        "recall_all": len(all_a & all_r) / len(all_r) if all_r else 0.0,
+        "recall_in_context": _weighted(got, reference.weights),
+        "precision_in_context": _weighted(used, answer.weights),
+        "recall_new_in_context": float(got[new].mean()) if new.any() else -1.0,
+        "substituted": float(near_miss),
+    }
+
+
+def _clauses(answer: Described, reference: Described) -> dict[str, float]:
+    """How near the clauses of the answer come to those of the reference."""
+    table = reference.part_vectors @ answer.part_vectors.T
+    best = table.max(axis=1) if table.size else np.zeros(1, np.float32)
+    return {
+        "best_clause": float(best.max()),
+        "mean_clause": float(best.mean()),
+        "clause_covers": float(best.min()),
+        "reference_clauses": float(len(reference.part_vectors)),
+        "answer_clauses": float(len(answer.part_vectors)),
     }
