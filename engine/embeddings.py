@@ -21,6 +21,7 @@ N_LAYERS = 6
 MAX_TOKENS = 256  # what sentence-transformers trained it with
 BATCH_TOKENS = 2048  # padded tokens a forward pass; more gains nothing on two cores
 EPSILON = 1e-12
+RARE = 30_000
 
 Vectors = npt.NDArray[np.float32]
 
@@ -49,7 +50,7 @@ class Embedder:
         self._weights = dict(weights)
         self._layers = [_layer(weights, i) for i in range(N_LAYERS)]
         self._tokenizer = tokenizer
-        self._vocabulary = frozenset(tokenizer.get_vocab())
+        self._ranks = tokenizer.get_vocab()
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
 
@@ -72,7 +73,11 @@ class Embedder:
 
     def knows(self, word: str) -> bool:
         """True when a lower-case word is in the model's word list as a whole, so that it is no slip."""
-        return word in self._vocabulary
+        return word in self._ranks
+
+    def commonness(self, word: str) -> int:
+        """Rank of a lower-case word in the model's word list, which runs from common to rare; rare without one."""
+        return self._ranks.get(word, RARE)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text, [n, 384] float32: the mean of its token vectors."""

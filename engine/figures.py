@@ -66,7 +66,7 @@ def _check(figure: Figure, piece: Unit, known: Known) -> Literal["right", "unit"
             found.add("value")
     for outcome in ("right", "unit", "place", "value"):
         if outcome in found:
-            return outcome  # type: ignore[return-value]  # the set holds nothing else
+            return outcome
     return "none"
 
 

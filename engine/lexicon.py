@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from engine.stems import stem, word_set
 
@@ -260,6 +261,7 @@ for _i, _line in enumerate(SYNONYMS):
 PREFIXES = ("un", "non", "in", "im", "dis", "ir")
 
 
+@lru_cache(maxsize=262144)
 def opposites(a: str, b: str) -> bool:
     """True when two stems exclude each other: values of one dimension, or a word and its un- form."""
     if a == b:
@@ -279,6 +281,7 @@ def turns_round(a: str, b: str) -> bool:
     return opposites(a, b)
 
 
+@lru_cache(maxsize=262144)
 def synonyms(a: str, b: str) -> bool:
     """True when two stems can stand for each other in a statement."""
     if a == b:

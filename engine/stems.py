@@ -160,6 +160,7 @@ def typo_budget(word: str) -> int:
     return 1 if len(word) < 9 else 2
 
 
+@lru_cache(maxsize=262144)
 def near(a: str, b: str) -> bool:
     """True when two words differ by a slip of the fingers (same first letter, few edits)."""
     budget = min(typo_budget(a), typo_budget(b))
