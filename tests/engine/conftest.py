@@ -1,4 +1,4 @@
-"""The real model, loaded once, and a tiny random one for exhaustive cases."""
+"""The real models, loaded once, and a tiny random one for exhaustive cases."""
 
 from __future__ import annotations
 
@@ -9,15 +9,18 @@ from pathlib import Path
 import pytest
 
 from engine import prepare
+from engine.embeddings import Embedder
+from engine.grading import Grader
 from engine.llm import Engine
 from engine.registry import DEFAULT_DIR, DEFAULT_MODEL
 
-MODELS_DIR = Path(os.environ.get("PREFILL_MODELS_DIR", str(DEFAULT_DIR)))
+MODELS_DIR = Path(os.environ.get("MODELS_DIR", str(DEFAULT_DIR)))
 
 
 @pytest.fixture(scope="session")
 def models_dir() -> Path:
     prepare(DEFAULT_MODEL, MODELS_DIR)
+    prepare("all-minilm-l6-v2", MODELS_DIR)
     return MODELS_DIR
 
 
@@ -25,3 +28,13 @@ def models_dir() -> Path:
 def engine(models_dir: Path) -> Iterator[Engine]:
     with Engine.load(models_dir=models_dir, threads=2) as loaded:
         yield loaded
+
+
+@pytest.fixture(scope="session")
+def embedder(models_dir: Path) -> Embedder:
+    return Embedder.load(models_dir)
+
+
+@pytest.fixture(scope="session")
+def grader(embedder: Embedder) -> Grader:
+    return Grader(embedder)

@@ -1,0 +1,143 @@
+"""Words of an answer matched with words of a statement: do the two say the same or the opposite?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from engine.clauses import Clause, Word
+from engine.lexicon import opposites, synonyms, turns_round
+from engine.polarity import Scope
+from engine.stems import near
+
+SAME, TYPO, SYNONYM, OPPOSITE = 1.0, 0.95, 0.8, 0.7
+HALF = 0.5
+REACH = 0.25  # share of the matched words that a negation must reach to turn the whole round
+Known = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Word `a` of the answer stands for word `s` of the statement; `opposite` when they exclude each other.
+
+    `turns` when the opposite reverses the statement (raises/lowers) and doesn't just name another thing.
+    """
+
+    a: int
+    s: int
+    strength: float
+    opposite: bool
+    turns: bool
+
+
+def match_strength(a: Word, b: Word, known: Known) -> tuple[float, bool]:
+    """How well two words match (0..1), and whether they are opposites."""
+    if a.stem == b.stem:
+        return SAME, False
+    if opposites(a.stem, b.stem):
+        return OPPOSITE, True
+    if synonyms(a.stem, b.stem):
+        return SYNONYM, False
+    if near(a.text, b.text) and not (known(a.text) and known(b.text)):
+        return TYPO, False
+    return 0.0, False
+
+
+def align(answer: Clause, statement: Clause, known: Known) -> list[Pair]:
+    """One-to-one word pairs, the best matches first; ties go to words at similar places."""
+    candidates = []
+    for s in statement.content:
+        for a in answer.content:
+            strength, opposite = match_strength(answer.words[a], statement.words[s], known)
+            if strength:
+                candidates.append((-strength, abs(a - s), s, a, opposite))
+    pairs: list[Pair] = []
+    used_a: set[int] = set()
+    used_s: set[int] = set()
+    for negative, _, s, a, opposite in sorted(candidates):
+        if a in used_a or s in used_s:
+            continue
+        used_a.add(a)
+        used_s.add(s)
+        turns = opposite and turns_round(answer.words[a].stem, statement.words[s].stem)
+        pairs.append(Pair(a, s, -negative, opposite, turns))
+    return sorted(pairs, key=lambda pair: pair.s)
+
+
+def coverage(statement: Clause, pairs: Sequence[Pair]) -> float:
+    """Share of the statement's content words that the pairs cover."""
+    total = len(statement.content)
+    return sum(pair.strength for pair in pairs) / total if total else 0.0
+
+
+def negated_words(clause: Clause) -> list[bool]:
+    """For each word, whether an odd number of negations reach it."""
+    counts = [0] * len(clause.words)
+    for scope in clause.scopes:
+        for i in range(scope.start, scope.end):
+            counts[i] += 1
+    return [count % 2 == 1 for count in counts]
+
+
+def free_words(clause: Clause) -> set[int]:
+    """Words of negated subjects, which fit either polarity."""
+    return {i for scope in clause.scopes for i in range(scope.start - scope.free, scope.start)}
+
+
+def flips(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> int:
+    """How many times the answer turns the statement round; odd means that it says the opposite."""
+    in_answer, in_statement = negated_words(answer), negated_words(statement)
+    loose_answer, loose_statement = free_words(answer), free_words(statement)
+    differs = {
+        pair: (pair.turns ^ in_answer[pair.a] ^ in_statement[pair.s])
+        and pair.a not in loose_answer
+        and pair.s not in loose_statement
+        for pair in pairs
+    }
+    spent: set[Pair] = set()
+    turned = 0
+    for clause, side in ((answer, "a"), (statement, "s")):
+        for scope in clause.scopes:
+            inside = [pair for pair in pairs if scope.start <= getattr(pair, side) < scope.end]
+            if side == "a" or scope.whole or _reaches(clause, scope, inside, pairs):
+                turned += _turned(clause, scope, inside, side, differs, spent)
+            spent.update(inside)
+    loose = [pair for pair in pairs if pair.turns and pair not in spent]
+    return turned + sum(differs[pair] for pair in loose)
+
+
+def _reaches(clause: Clause, scope: Scope, inside: Sequence[Pair], pairs: Sequence[Pair]) -> bool:
+    """True when a statement's negation is about what the answer says: its subject or enough words match."""
+    subject = next((i for i in reversed(range(scope.start)) if clause.words[i].content), None)
+    return len(inside) >= REACH * len(pairs) or any(pair.s == subject for pair in pairs)
+
+
+def _turned(
+    clause: Clause,
+    scope: Scope,
+    inside: Sequence[Pair],
+    side: str,
+    differs: dict[Pair, bool],
+    spent: set[Pair],
+) -> bool:
+    """True when this negation, by most of the words that it reaches, makes a difference."""
+    if not inside or not any(differs[pair] for pair in inside if pair not in spent):
+        return False
+    head = next((i for i in range(scope.start, scope.end) if clause.words[i].content), None)
+    if scope.whole and len(inside) <= HALF * sum(
+        clause.words[i].content for i in range(scope.start, scope.end)
+    ):
+        return False  # what is denied is something else about the same subject
+    if not scope.whole and head not in {getattr(pair, side) for pair in inside}:
+        return False
+    against = sum(pair.strength for pair in inside if differs[pair])
+    return against > sum(pair.strength for pair in inside if not differs[pair])
+
+
+def in_order(pairs: Sequence[Pair]) -> float:
+    """Share of neighbouring pairs that keep the statement's order; 1 for fewer than two."""
+    if len(pairs) < 2:
+        return 1.0
+    steps = list(itertools.pairwise(pairs))
+    return sum(first.a < second.a for first, second in steps) / len(steps)

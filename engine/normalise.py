@@ -1,0 +1,86 @@
+"""Text as the grader matches it: NFKC, nothing invisible, look-alike letters Latin, offsets kept."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+# Cyrillic and Greek letters that look like a Latin one.
+LOOKALIKES = dict(
+    zip(
+        "аеосрхуіјѕһӏԁԛԝАВЕКМНОРСТХУІЈЅαορυνκιτΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+        "aeocpxyijshldqwABEKMHOPCTXYIJSaopuvkitABEZHIKMNOPTYX",
+        strict=True,
+    )
+)
+PUNCTUATION = {
+    "’": "'",
+    "‘": "'",
+    "`": "'",
+    "“": '"',
+    "”": '"',
+    "−": "-",
+    "‐": "-",
+    "‑": "-",
+    "×": "x",
+    "–": "—",
+}
+LETTERS = re.compile(r"[^\W\d_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """Matching text and, for each of its characters, the offset of the original character it came from."""
+
+    text: str
+    offsets: tuple[int, ...]
+    original: str
+
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
+        """The [start, end) span of the original text behind a span of the matching text."""
+        if start >= end:
+            return (0, 0)
+        return self.offsets[start], self.offsets[end - 1] + 1
+
+
+def normalise(text: str) -> Normalised:
+    """Normalise for matching; the length may change, so every character keeps its original offset."""
+    chars: list[str] = []
+    offsets: list[int] = []
+    for i, original in enumerate(text):
+        for char in _visible(original):
+            chars.append(char)
+            offsets.append(i)
+    return Normalised(_latin_words("".join(chars)), tuple(offsets), text)
+
+
+def _visible(char: str) -> str:
+    if char in "\n\r\t":
+        return char
+    category = unicodedata.category(char)
+    if category in ("Cf", "Mn", "Me"):
+        # Zero-width, direction and tag characters; combining marks only decorate a letter that is kept.
+        return ""
+    if category in ("Cc", "Cs", "Co", "Cn"):
+        return " "
+    folded = "".join(c for c in unicodedata.normalize("NFKC", char) if unicodedata.category(c) != "Mn")
+    return "".join(PUNCTUATION.get(c, c) for c in folded)
+
+
+def _latin_words(text: str) -> str:
+    """Replace look-alikes in words that are partly Latin, or wholly look-alikes inside a Latin text."""
+    latin = sum(1 for c in text if c.isascii() and c.isalpha())
+    foreign = sum(1 for c in text if c.isalpha() and not c.isascii())
+
+    def mapped(match: re.Match[str]) -> str:
+        word = match.group()
+        if word.isascii():
+            return word
+        has_latin = any(c.isascii() for c in word)
+        all_alike = all(c.isascii() or c in LOOKALIKES for c in word)
+        if has_latin or (all_alike and latin > foreign):
+            return "".join(LOOKALIKES.get(c, c) for c in word)
+        return word
+
+    return LETTERS.sub(mapped, text)

@@ -1,0 +1,144 @@
+"""The form of a calculator: every parameter with what was typed, what is wrong with it and how to show it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from interview.calculators.formulas.models import models
+from interview.calculators.formulas.parameters import FieldError, Parameter, as_text
+from interview.calculators.formulas.registry import Outcome
+from interview.calculators.formulas.units import number_text
+
+SLIDER_TOP = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice of a list."""
+
+    value: str
+    label: str
+    selected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One input as the template draws it."""
+
+    parameter: Parameter
+    value: str
+    error: str
+    options: tuple[Option, ...] = ()
+    families: str = ""
+
+    @property
+    def id(self) -> str:
+        """The element's id."""
+        return f"f-{self.parameter.name}"
+
+    @property
+    def option_list(self) -> SafeString:
+        """The choices as options."""
+        return mark_safe("".join(map(_option, self.options)))
+
+    @property
+    def is_on(self) -> bool:
+        """Is a flag ticked?"""
+        return self.value.strip().lower() in ("1", "true", "on", "yes")
+
+    @property
+    def hint(self) -> str:
+        """What stands under the input: the hint, or the range of an optional number."""
+        return self.parameter.hint
+
+    @property
+    def range_hint(self) -> str:
+        """The allowed range, for the title of the input."""
+        if self.parameter.kind not in ("whole", "real"):
+            return ""
+        return f"{number_text(self.parameter.low)} to {number_text(self.parameter.high)}"
+
+    @property
+    def slider_top(self) -> int:
+        """Where a slider ends."""
+        return int(min(self.parameter.high, SLIDER_TOP))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Fields folded together; open where one of them is used or wrong."""
+
+    title: str
+    fields: tuple[Field, ...]
+    is_open: bool
+
+
+def field_of(parameter: Parameter, outcome: Outcome) -> Field:
+    """The field of one parameter: the typed text where there was any, else the value in force."""
+    if outcome.result:
+        value = as_text(getattr(outcome.inputs, parameter.name))
+    else:
+        value = outcome.typed.get(parameter.name, as_text(parameter.default))
+    error = "; ".join(e.message for e in outcome.errors if e.name == parameter.name)
+    value = value.encode("utf-8", "replace").decode("utf-8")
+    if parameter.kind == "model":
+        return Field(parameter, value, error, _extra(parameter, value), _families(value))
+    options = tuple(Option(name, label, name == value) for name, label in parameter.choices)
+    return Field(parameter, value, error, options)
+
+
+def _extra(parameter: Parameter, value: str) -> tuple[Option, ...]:
+    """`own geometry`, and what was typed where no such model exists: it must not be lost."""
+    named = [Option(name, label, name == value) for name, label in parameter.choices]
+    if value not in models() and value not in dict(parameter.choices):
+        named.append(Option(value[:200], f"{value[:60] or 'nothing chosen'} (unknown)", True))
+    return tuple(named)
+
+
+@lru_cache(maxsize=256)
+def _families(value: str) -> SafeString:
+    """The registry's models as option groups; made once for a chosen model, a template is slow at this."""
+    grouped: dict[str, list[Option]] = defaultdict(list)
+    for geometry in models().values():
+        grouped[geometry.family].append(Option(geometry.id, geometry.name, geometry.id == value))
+    return mark_safe(
+        "".join(
+            f'<optgroup label="{escape(family)}">{"".join(map(_option, options))}</optgroup>'
+            for family, options in grouped.items()
+        )
+    )
+
+
+def _option(option: Option) -> str:
+    chosen = " selected" if option.selected else ""
+    return f'<option value="{escape(option.value)}"{chosen}>{escape(option.label)}</option>'
+
+
+def main_fields(fields: Iterable[Field]) -> list[Field]:
+    """Fields that always show."""
+    return [f for f in fields if not f.parameter.group]
+
+
+def groups(fields: Iterable[Field], outcome: Outcome) -> list[Group]:
+    """Fields that fold away, by group in the order they are declared."""
+    named: dict[str, list[Field]] = defaultdict(list)
+    for field in fields:
+        if field.parameter.group:
+            named[field.parameter.group].append(field)
+    return [Group(title, tuple(members), any(map(_in_use, members))) for title, members in named.items()]
+
+
+def _in_use(field: Field) -> bool:
+    return bool(field.error) or field.value != as_text(field.parameter.default)
+
+
+def loose_errors(outcome: Outcome) -> list[FieldError]:
+    """Errors of names that have no field: unknown parameters, a wrong version."""
+    known = {p.name for p in outcome.calculator.parameters}
+    return [e for e in outcome.errors if e.name not in known]

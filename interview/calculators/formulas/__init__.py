@@ -1,0 +1,1 @@
+"""Pure calculator formulas: a dataclass in, a `Result` out, no Django."""

@@ -1,0 +1,48 @@
+"""What a calculator is: its words, its inputs, the formula that computes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from interview.calculators.formulas.parameters import Parameter, parameters
+from interview.calculators.formulas.result import Result
+
+LONGEST_IN_ADDRESS = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A link worth trying."""
+
+    label: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class Calculator:
+    """One calculator: what it is called, what it takes, what computes it and what to say about it."""
+
+    slug: str
+    title: str
+    summary: str
+    inputs: type
+    compute: Callable[[Any], Result]
+    formula: str
+    formula_name: str
+    meaning: str
+    usual_mistake: str
+    sources: tuple[str, ...]
+    presets: tuple[Preset, ...] = ()
+    prepare: Callable[[dict[str, str]], dict[str, str]] = dict
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The inputs, in the order of form and link."""
+        return parameters(self.inputs)
+
+    @property
+    def takes_long_text(self) -> bool:
+        """Too much may be typed for an address: the form is sent in a body instead."""
+        return any(p.kind == "text" and p.high > LONGEST_IN_ADDRESS for p in self.parameters)

@@ -1,0 +1,148 @@
+"""A pasted `config.json` as own-geometry parameters, with the traps it held named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from interview.calculators.formulas.parameters import OWN_MODEL, refuse, visible
+
+LONGEST = 200_000
+DEFAULT_PATTERN = {"gemma3": 6, "gemma3_text": 6, "gemma2": 2, "cohere2": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigReading:
+    """What a config says about its cache: parameters for `model=own`, and what was noticed on the way."""
+
+    fields: dict[str, str]
+    noticed: tuple[str, ...]
+
+
+def read_config(text: str) -> ConfigReading:
+    """Own-geometry parameters of a Hugging Face config. Raises InputErrors on `config`."""
+    config = _text_part(_parsed(text))
+    noticed: list[str] = []
+    layers = _number(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    heads = _number(config, "num_attention_heads", "n_head", "n_heads")
+    hidden = _number(config, "hidden_size", "n_embd", "d_model")
+    fields: dict[str, int | None] = {"heads": heads, "hidden": hidden}
+    fields["context"] = _optional(config, "max_position_embeddings", "n_positions", "max_seq_len")
+    if config.get("kv_lora_rank"):
+        rope = _number(config, "qk_rope_head_dim")
+        fields |= {"layers": layers, "kv_lora_rank": _number(config, "kv_lora_rank"), "rope_dim": rope}
+        noticed.append("This config is MLA: the latent is cached, not num_key_value_heads.")
+    else:
+        fields |= _heads(config, heads, hidden, noticed)
+        fields |= _layers(config, layers, noticed)
+    return ConfigReading({"model": OWN_MODEL, **_texts(fields)}, tuple(noticed))
+
+
+def _texts(fields: dict[str, int | None]) -> dict[str, str]:
+    return {name: str(value) for name, value in fields.items() if value is not None}
+
+
+def _parsed(text: str) -> dict[str, Any]:
+    if len(text) > LONGEST:
+        raise refuse("config", f"{len(text)} characters is too long: a config.json has at most {LONGEST}")
+    try:
+        config = json.loads(text)
+    except (ValueError, RecursionError) as wrong:
+        raise refuse("config", f"is not JSON: {visible(str(wrong), 120)}") from wrong
+    if not isinstance(config, dict):
+        raise refuse("config", "must be one JSON object, as config.json is")
+    return config
+
+
+def _text_part(config: dict[str, Any]) -> dict[str, Any]:
+    """Multimodal configs keep the language model in `text_config`."""
+    inner = config.get("text_config") or config.get("llm_config")
+    return {**config, **inner} if isinstance(inner, dict) else config
+
+
+def _optional(config: dict[str, Any], *names: str) -> int | None:
+    for name in names:
+        value = config.get(name)
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+            return value
+    return None
+
+
+def _number(config: dict[str, Any], *names: str) -> int:
+    value = _optional(config, *names)
+    if value is None:
+        raise refuse("config", f"has no usable {' or '.join(names[:2])}")
+    return value
+
+
+def _heads(config: dict[str, Any], heads: int, hidden: int, noticed: list[str]) -> dict[str, int | None]:
+    kv_heads = _optional(config, "num_key_value_heads", "num_kv_heads", "multi_query_group_num", "n_head_kv")
+    if kv_heads is None:
+        kv_heads = 1 if config.get("multi_query") else heads
+        noticed.append(f"The config names no KV heads; {kv_heads} is assumed.")
+    width = _optional(config, "head_dim", "kv_channels", "attention_head_dim")
+    if width is None:
+        width = hidden // heads
+        noticed.append(f"The config names no head_dim; hidden / heads = {width} is assumed.")
+    wide = _optional(config, "global_head_dim")
+    fields: dict[str, int | None] = {"kv_heads": kv_heads, "head_dim": width}
+    if wide:
+        fields |= {"full_head_dim": wide, "full_kv_heads": _optional(config, "num_global_key_value_heads")}
+    return fields
+
+
+def _layers(config: dict[str, Any], layers: int, noticed: list[str]) -> dict[str, int | None]:
+    kinds = _kinds(config, layers)
+    cached = [kind for kind in kinds if kind in ("full", "sliding")]
+    if not cached:
+        raise refuse("config", "has no attention layer that keeps a cache")
+    if len(cached) < layers:
+        noticed.append(
+            f"{layers - len(cached)} of {layers} layers keep no cache; type their state if you know it."
+        )
+    window = _window(config, noticed)
+    local = cached.count("sliding")
+    if window is None or not local:
+        return {"layers": len(cached), "full_head_dim": None, "full_kv_heads": None}
+    return {"layers": len(cached), "window": window, "window_layers": local}
+
+
+def _window(config: dict[str, Any], noticed: list[str]) -> int | None:
+    window = _optional(config, "sliding_window", "attention_chunk_size")
+    if window and config.get("use_sliding_window") is False:
+        noticed.append(f"sliding_window is {window}, but use_sliding_window is false: no window is counted.")
+        return None
+    return window
+
+
+def _kinds(config: dict[str, Any], layers: int) -> list[str]:
+    """full, sliding or none for each layer, from `layer_types` or one of the older fields."""
+    types = config.get("layer_types")
+    if isinstance(types, list) and types:
+        return [_kind(str(t)) for t in types]
+    pattern = config.get("hybrid_override_pattern")
+    if isinstance(pattern, str) and pattern:
+        return ["full" if c == "*" else "none" for c in pattern]
+    return list(_by_period(config, min(layers, 10**5)))
+
+
+def _kind(name: str) -> str:
+    if "sliding" in name or "chunked" in name:
+        return "sliding"
+    return "none" if "linear" in name or "mamba" in name or "recurrent" in name else "full"
+
+
+def _by_period(config: dict[str, Any], layers: int) -> Iterator[str]:
+    attention_every = _optional(config, "attn_layer_period", "full_attention_interval")
+    if attention_every:
+        offset = _optional(config, "attn_layer_offset") or attention_every - 1
+        yield from (
+            "full" if i % attention_every == offset % attention_every else "none" for i in range(layers)
+        )
+        return
+    named = str(config.get("model_type", ""))
+    full_every = _optional(config, "sliding_window_pattern") or DEFAULT_PATTERN.get(named)
+    for i in range(layers):
+        yield "full" if full_every and i % full_every == full_every - 1 else "sliding"

@@ -1,0 +1,104 @@
+"""Every calculator by slug: words, inputs, formula. Page, JSON, command line and link all start here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from interview.calculators.formulas import (
+    attention_cost,
+    batching,
+    bpe,
+    context_budget,
+    cost,
+    kv_about,
+    latency,
+    loss,
+    parameter_count,
+    positions,
+    sampling,
+    selection,
+    speculative,
+    tokens,
+)
+from interview.calculators.formulas.calculator import Calculator
+from interview.calculators.formulas.parameters import (
+    FieldError,
+    InputErrors,
+    canonical_query,
+    flatten,
+    parse,
+)
+from interview.calculators.formulas.result import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One request to a calculator: the inputs and result, or the errors, and what was typed either way."""
+
+    calculator: Calculator
+    typed: dict[str, str]
+    inputs: Any = None
+    result: Result | None = None
+    errors: tuple[FieldError, ...] = field(default=())
+
+    @property
+    def query(self) -> str:
+        """The canonical query; empty where the input was refused."""
+        return canonical_query(self.inputs) if self.result else ""
+
+    def to_dict(self, url: str) -> dict[str, Any]:
+        """The JSON contract. Only for an outcome with a result."""
+        assert self.result is not None
+        return {
+            "calculator": self.calculator.slug,
+            "inputs": asdict(self.inputs),
+            "results": self.result.results,
+            "steps": [step.to_dict() for step in self.result.steps],
+            "warnings": list(self.result.warnings),
+            "tables": [asdict(table) for table in self.result.every_table()],
+            "url": url,
+        }
+
+
+MODULES = (
+    tokens,
+    kv_about,
+    context_budget,
+    attention_cost,
+    parameter_count,
+    sampling,
+    loss,
+    latency,
+    cost,
+    bpe,
+    positions,
+    batching,
+    speculative,
+    selection,
+)
+CALCULATORS: dict[str, Calculator] = {m.CALCULATOR.slug: m.CALCULATOR for m in MODULES}
+
+
+class UnknownCalculator(KeyError):
+    """No calculator has this slug."""
+
+
+def find(slug: str) -> Calculator:
+    """The calculator of this slug. Raises UnknownCalculator."""
+    if slug not in CALCULATORS:
+        raise UnknownCalculator(f"no calculator is called {slug!r}; there are {', '.join(CALCULATORS)}")
+    return CALCULATORS[slug]
+
+
+def run(calculator: Calculator, given: Mapping[str, Any]) -> Outcome:
+    """Read, check and compute. Never raises for bad input: the outcome holds the errors."""
+    typed, twice = flatten(given)
+    try:
+        if twice:
+            raise InputErrors(*twice)
+        inputs: Any = parse(calculator.inputs, calculator.prepare(typed))
+        return Outcome(calculator, typed, inputs, calculator.compute(inputs))
+    except InputErrors as wrong:
+        return Outcome(calculator, typed, errors=wrong.errors)

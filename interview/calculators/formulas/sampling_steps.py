@@ -1,0 +1,124 @@
+"""The steps between logits and a distribution to draw from, each on its own, in either order.
+
+Temperature divides logits; top-k keeps the k likeliest; top-p the smallest set that reaches p (Holtzman et al.,
+arXiv 1904.09751); min-p those at least min_p times the likeliest (arXiv 2407.01082). transformers applies temperature
+before the filters, llama.cpp after them, so the same settings can keep different tokens.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import random
+from dataclasses import dataclass
+from itertools import accumulate
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One way to sample."""
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
+    order: str = "temperature_first"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A distribution on the way: what was done, and every probability, 0 for a token that was dropped."""
+
+    name: str
+    probabilities: tuple[float, ...]
+
+
+def softmax(logits: list[float]) -> list[float]:
+    """Probabilities of logits; minus infinity gives 0."""
+    highest = max(logits)
+    weights = [math.exp(z - highest) for z in logits]
+    total = math.fsum(weights)
+    return [w / total for w in weights]
+
+
+def penalised(logits: list[float], counts: list[int], settings: Settings) -> list[float]:
+    """Logits after the penalties for tokens already written `counts` times."""
+    out = []
+    for z, n in zip(logits, counts, strict=True):
+        if n and settings.repetition_penalty != 1.0:
+            z = z / settings.repetition_penalty if z > 0 else z * settings.repetition_penalty
+        out.append(z - n * settings.frequency_penalty - (settings.presence_penalty if n else 0.0))
+    return out
+
+
+def stages(logits: list[float], counts: list[int], settings: Settings) -> list[Stage]:
+    """Every distribution from the raw one to the one that is drawn from."""
+    done = [Stage("as the model gave it", tuple(softmax(logits)))]
+    current = penalised(logits, counts, settings)
+    if current != logits:
+        done.append(Stage("penalties", tuple(softmax(current))))
+    steps = [_filter_k, _filter_p, _filter_min]
+    ordered = [_heat, *steps] if settings.order == "temperature_first" else [*steps, _heat]
+    for step in ordered:
+        name, changed = step(current, settings)
+        if changed != current:
+            current = changed
+            done.append(Stage(name, tuple(softmax(current))))
+    return done
+
+
+def _heat(logits: list[float], settings: Settings) -> tuple[str, list[float]]:
+    if settings.temperature == 0:
+        best = logits.index(max(logits))
+        return "temperature 0: the likeliest alone", [
+            z if i == best else -math.inf for i, z in enumerate(logits)
+        ]
+    return f"temperature {settings.temperature:g}", [z / settings.temperature for z in logits]
+
+
+def _filter_k(logits: list[float], settings: Settings) -> tuple[str, list[float]]:
+    if not settings.top_k:
+        return "", logits
+    kept = set(_ranked(logits)[: settings.top_k])
+    return f"top-k {settings.top_k}", [z if i in kept else -math.inf for i, z in enumerate(logits)]
+
+
+def _filter_p(logits: list[float], settings: Settings) -> tuple[str, list[float]]:
+    if settings.top_p >= 1.0:
+        return "", logits
+    probabilities, kept, reached = softmax(logits), set(), 0.0
+    for i in _ranked(logits):
+        kept.add(i)
+        reached += probabilities[i]
+        if reached >= settings.top_p - 1e-12:
+            break
+    return f"top-p {settings.top_p:g}", [z if i in kept else -math.inf for i, z in enumerate(logits)]
+
+
+def _filter_min(logits: list[float], settings: Settings) -> tuple[str, list[float]]:
+    if not settings.min_p:
+        return "", logits
+    probabilities = softmax(logits)
+    least = settings.min_p * max(probabilities) * (1 - 1e-12)
+    return f"min-p {settings.min_p:g}", [
+        z if p >= least else -math.inf for z, p in zip(logits, probabilities, strict=True)
+    ]
+
+
+def _ranked(logits: list[float]) -> list[int]:
+    by_size = sorted(enumerate(logits), key=lambda pair: -pair[1])
+    return [place for place, _ in by_size]
+
+
+def draw(probabilities: tuple[float, ...], draws: int, seed: int) -> list[int]:
+    """How often each token comes up in `draws` seeded draws."""
+    dice = random.Random(seed)
+    edges = list(accumulate(probabilities))
+    counts = [0] * len(probabilities)
+    last = max(i for i, p in enumerate(probabilities) if p > 0)
+    for _ in range(draws):
+        counts[min(bisect.bisect_right(edges, dice.random() * edges[-1]), last)] += 1
+    return counts

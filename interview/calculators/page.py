@@ -1,0 +1,157 @@
+"""Everything a calculator's page shows, worked out once from an outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.safestring import SafeString, mark_safe
+
+from interview.calculators import comparison, fields, svg, tables
+from interview.calculators.formulas.expression import to_mathml, to_text
+from interview.calculators.formulas.models import models
+from interview.calculators.formulas.parameters import Parameter, as_text
+from interview.calculators.formulas.registry import Outcome
+from interview.calculators.formulas.result import Chart, Result, Step, Table
+from interview.calculators.formulas.units import number_text
+from interview.calculators.markdown import as_markdown
+from interview.calculators.scales import reading
+
+LONGEST_QUERY = 1500
+# An expression longer than this may have to be scrolled on a phone, so the keyboard must reach it.
+WIDE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ShownTable:
+    """A table with its cells ready."""
+
+    table: Table
+    rows: tuple[tuple[tables.Cell, ...], ...]
+
+    @property
+    def heads(self) -> list[tables.Cell]:
+        """Column heads, set as their columns are."""
+        numeric = (
+            [cell.is_number for cell in self.rows[0]] if self.rows else [False] * len(self.table.columns)
+        )
+        return [tables.Cell(text, n) for text, n in zip(self.table.columns, numeric, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class ShownChart:
+    """A picture, its caption and its table."""
+
+    drawing: SafeString
+    title: str
+    note: str
+    numbers: ShownTable
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """One line of the working: label, MathML with the numbers filled in, value with unit."""
+
+    label: str
+    mathml: SafeString
+    value: str
+    is_wide: bool
+
+
+def context(outcome: Outcome, link: str) -> dict[str, Any]:
+    """What `calculators/page.html` and its parts need."""
+    form = [fields.field_of(p, outcome) for p in outcome.calculator.parameters]
+    shown: dict[str, Any] = {
+        "calculator": outcome.calculator,
+        "outcome": outcome,
+        "fields": form,
+        "main_fields": fields.main_fields(form),
+        "groups": fields.groups(form, outcome),
+        "loose_errors": fields.loose_errors(outcome),
+        "link": link,
+        "is_long": len(outcome.query) > LONGEST_QUERY,
+    }
+    shown |= _formula(outcome)
+    return shown | (_reading(outcome, outcome.result, link) if outcome.result else {})
+
+
+def _drawn(chart: Chart, number: int) -> ShownChart:
+    numbers = _table(chart.table or tables.of_chart(chart))
+    return ShownChart(mark_safe(svg.svg(chart, number)), chart.title, chart.note, numbers)
+
+
+def comparison_context(outcome: Outcome, others: list[Outcome]) -> dict[str, Any]:
+    """Pinned configurations and their picture, drawn."""
+    shown = comparison.context(outcome, others)
+    if "comparison" in shown:
+        shown["comparison"] = _drawn(shown["comparison"], 99)
+    return shown
+
+
+def _formula(outcome: Outcome) -> dict[str, Any]:
+    """The formula in names, and in one line with the numbers filled in where the result has it so."""
+    name = outcome.calculator.formula_name
+    code = (outcome.result.formula if outcome.result else "") or outcome.calculator.formula
+    shown = {"formula": mark_safe(to_mathml(code, result=name)), "formula_text": f"{name} = {to_text(code)}"}
+    if outcome.result and outcome.result.formula:
+        filled = to_mathml(code, outcome.result.formula_names, result=name)
+        shown["filled"] = mark_safe(filled)
+    return shown
+
+
+def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
+    return {
+        "result": result,
+        "steps": [_step(step) for step in result.steps],
+        "charts": [_drawn(chart, i) for i, chart in enumerate(result.charts)],
+        "tables": [_table(t) for t in result.tables],
+        "markdown": as_markdown(outcome, result, link),
+        "title": title(outcome),
+        "brief": brief(outcome),
+    }
+
+
+def _step(step: Step) -> ShownStep:
+    drawn = mark_safe(to_mathml(step.code, step.names, display="inline"))
+    return ShownStep(step.label, drawn, with_unit(step.value, step.unit), len(step.expression) > WIDE)
+
+
+def with_unit(value: int | float, unit: str) -> str:
+    """A step's value for reading: bytes scale themselves, other units follow the number."""
+    if unit == "bytes" and abs(value) >= 10**6:
+        return f"{number_text(value)} B"
+    return reading(float(value), unit) if unit in ("s", "USD") else f"{number_text(value)} {unit}".strip()
+
+
+def _table(table: Table) -> ShownTable:
+    return ShownTable(table, tables.cells(table.rows))
+
+
+def title(outcome: Outcome) -> str:
+    """`KV cache: 19.327 GB (18.0 GiB)`: the page's title and the preview card's."""
+    name = outcome.calculator.title
+    return f"{name}: {outcome.result.headline}" if outcome.result else name
+
+
+def brief(outcome: Outcome) -> str:
+    """The inputs in one line: what always shows, and whatever was changed."""
+    if not outcome.result:
+        return outcome.calculator.summary
+    parts = []
+    for parameter in outcome.calculator.parameters:
+        value = getattr(outcome.inputs, parameter.name)
+        if parameter.kind != "text" and (not parameter.group or value != parameter.default):
+            parts.append(_said(parameter, value))
+    return " · ".join(p for p in parts if p)[:300]
+
+
+def _said(parameter: Parameter, value: Any) -> str:
+    if value is None or (value == parameter.default and parameter.low == 0 == value):
+        return ""
+    if parameter.kind == "flag":
+        return parameter.label if value else ""
+    if parameter.kind in ("choice", "model"):
+        known = models().get(value)
+        return known.name if known else dict(parameter.choices).get(value, as_text(value)).partition(",")[0]
+    noun = parameter.unit or parameter.label.lower()
+    return f"{number_text(value)} {noun.removesuffix('s') if value == 1 else noun}"

@@ -1,0 +1,19 @@
+"""Addresses of the calculators and their short links."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, path
+
+from interview.calculators import links, views
+
+app_name = "calculators"
+urlpatterns: list[URLPattern] = [
+    path("calculators/", views.index, name="index"),
+    path("calculators/accuracy/", views.accuracy, name="accuracy"),
+    path("calculators/kv-cache/config/", views.config, name="config"),
+    path("calculators/<slug:slug>/", views.show, name="show"),
+    path("calculators/<slug:slug>/card.png", views.card_png, name="card"),
+    path("c/", links.create, name="share"),
+    path("c/<str:link_id>", links.open_link, name="open"),
+    path("c/<str:link_id>/delete/", links.delete, name="delete"),
+]

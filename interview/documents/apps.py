@@ -1,0 +1,6 @@
+from django.apps import AppConfig
+
+
+class DocumentsConfig(AppConfig):
+    name = "interview.documents"
+    label = "documents"

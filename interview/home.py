@@ -1,0 +1,36 @@
+"""The front door."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from interview.calculators.formulas.registry import find, run
+from interview.questions import selectors as questions
+
+KV_TOKENS = 32_768  # where the home page's slider stands at first
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    """Question of the day, one calculator with live numbers, the model, topics and teaching."""
+    return render(
+        request,
+        "home.html",
+        {
+            "question": questions.question_of_the_day(),
+            "topics": questions.topic_list(),
+            "idempotency_key": uuid.uuid4().hex,
+            "kv_tokens": KV_TOKENS,
+            "kv": run(find("kv-cache"), {"tokens": str(KV_TOKENS)}).result,
+        },
+    )
+
+
+@require_GET
+def patterns(request: HttpRequest) -> HttpResponse:
+    """Every component on one page (debug only)."""
+    return render(request, "patterns.html")

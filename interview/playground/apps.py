@@ -1,0 +1,9 @@
+from django.apps import AppConfig
+
+
+class PlaygroundConfig(AppConfig):
+    name = "interview.playground"
+    label = "playground"
+
+    def ready(self) -> None:
+        from interview.playground import kinds  # noqa: F401  (registers what this app runs)

@@ -1,0 +1,90 @@
+"""What a learner wrote, how it was assessed and when it is due again."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+ANSWER_LIMIT = 20_000  # characters; more is refused visibly, never cut
+
+
+class Draft(models.Model):
+    """An answer being written. `revision` only grows, so an older save never overwrites a newer one."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="drafts")
+    question = models.ForeignKey("questions.Question", on_delete=models.CASCADE, related_name="+")
+    text = models.TextField(blank=True)
+    revision = models.PositiveIntegerField(default=0)
+    elapsed_seconds = models.PositiveIntegerField(default=0)
+    started = models.DateTimeField(default=timezone.now)
+    updated = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint("owner", "question", name="draft_one_per_owner_and_question")]
+
+    def __str__(self) -> str:
+        return f"draft of {self.question_id} by {self.owner_id}"
+
+
+class Attempt(models.Model):
+    """A submitted answer, never changed; its verdict is filled in once by the grading run."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="attempts")
+    question = models.ForeignKey("questions.Question", on_delete=models.PROTECT, related_name="attempts")
+    rubric = models.ForeignKey("questions.RubricVersion", on_delete=models.PROTECT, related_name="+")
+    parent = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="probe_attempts"
+    )
+    probe = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="Which probe of the question it answers"
+    )
+    text = models.TextField()
+    idempotency_key = models.CharField(max_length=80)
+    elapsed_seconds = models.PositiveIntegerField(default=0)
+    run = models.OneToOneField(
+        "runs.Run", on_delete=models.SET_NULL, null=True, related_name="attempt_graded"
+    )
+    verdict = models.JSONField(null=True)
+    score = models.FloatField(null=True)
+    grader = models.CharField(max_length=80, blank=True)
+    created = models.DateTimeField(default=timezone.now)
+    graded = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created"]
+        indexes = [models.Index(fields=["owner", "question", "-created"], name="attempt_owner_question")]
+        constraints = [
+            models.UniqueConstraint(
+                "owner", "idempotency_key", name="attempt_idempotency_key_unique_per_owner"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(score__isnull=True) | models.Q(score__gte=0, score__lte=1),
+                name="attempt_score_in_0_1",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.id} at {self.question_id}"
+
+
+class ReviewCard(models.Model):
+    """When a question is due again for one learner (FSRS state; times in UTC)."""
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="review_cards")
+    question = models.ForeignKey("questions.Question", on_delete=models.CASCADE, related_name="+")
+    state = models.JSONField()
+    due = models.DateTimeField()
+    updated = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["due"]
+        constraints = [
+            models.UniqueConstraint("owner", "question", name="review_card_one_per_owner_and_question")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.question_id} due {self.due:%Y-%m-%d}"

@@ -1,0 +1,258 @@
+"""Writes of practice: drafts, attempts, verdicts, review dates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from interview.accounts.models import User
+from interview.plain_text import is_blank, storable
+from interview.practice.models import ANSWER_LIMIT, Attempt, Draft, ReviewCard
+from interview.practice.scheduling import rating_for, review
+from interview.questions.models import Question
+from interview.runs.models import Run
+from interview.runs.services import IdempotencyConflict, run_create
+
+KIND = "grade"
+
+
+class AnswerRefused(Exception):
+    """The answer can't be taken as it is; the message says why. Nothing typed is lost."""
+
+
+class StaleDraft(Exception):
+    """A newer revision of this draft is stored."""
+
+    def __init__(self, draft: Draft) -> None:
+        super().__init__(f"Revision {draft.revision} is already stored.")
+        self.draft = draft
+
+
+@transaction.atomic
+def draft_save(*, owner: User, question: Question, text: str, revision: int, elapsed_seconds: int) -> Draft:
+    """Store a draft if its revision is newer than the stored one. Raises StaleDraft, AnswerRefused."""
+    text = storable(text)
+    _check_length(text)
+    now = timezone.now()
+    draft, made = Draft.objects.get_or_create(
+        owner=owner,
+        question=question,
+        defaults={"text": text, "revision": revision, "elapsed_seconds": elapsed_seconds, "updated": now},
+    )
+    if made:
+        return draft
+    newer = Draft.objects.filter(pk=draft.pk, revision__lt=revision).update(
+        text=text, revision=revision, elapsed_seconds=elapsed_seconds, updated=now
+    )
+    draft.refresh_from_db()
+    if not newer and draft.text != text:
+        raise StaleDraft(draft)
+    return draft
+
+
+def _check_length(text: str) -> None:
+    if len(text) > ANSWER_LIMIT:
+        raise AnswerRefused(
+            f"Your answer has {len(text):,} characters and {ANSWER_LIMIT:,} is the limit. "
+            "Nothing was cut: shorten it here and submit again."
+        )
+
+
+@transaction.atomic
+def attempt_submit(
+    *, owner: User, question: Question, text: str, idempotency_key: str, elapsed_seconds: int = 0
+) -> Attempt:
+    """Store an answer once per key and queue its assessment. Raises AnswerRefused, IdempotencyConflict."""
+    text = _checked(text)
+    if known := _known_attempt(owner, idempotency_key, text):
+        return known
+    if question.rubric is None:
+        raise AnswerRefused("This question has no rubric yet, so an answer to it can't be assessed.")
+    fields = {
+        "question": question,
+        "rubric": question.rubric,
+        "text": text,
+        "elapsed_seconds": elapsed_seconds,
+    }
+    attempt, made = _create_once(owner, idempotency_key, fields)
+    if made:
+        _queue(attempt, asked=question.prompt, rubric=question.rubric.body)
+        Draft.objects.filter(owner=owner, question=question).delete()
+    return attempt
+
+
+@transaction.atomic
+def probe_submit(*, attempt: Attempt, probe: int, text: str, idempotency_key: str) -> Attempt:
+    """Store the answer to a probe and have it held against the probe's own point."""
+    text = _checked(text)
+    if known := _known_attempt(attempt.owner, idempotency_key, text):
+        return known
+    asked = attempt.question.probes[probe]
+    fields = {
+        "question": attempt.question,
+        "rubric": attempt.rubric,
+        "text": text,
+        "parent": attempt,
+        "probe": probe,
+    }
+    answer, made = _create_once(attempt.owner, idempotency_key, fields)
+    if made:
+        _queue(answer, asked=asked["ask"], rubric=narrowed(attempt.rubric.body, asked["point"]))
+    return answer
+
+
+def narrowed(rubric: dict[str, Any], point: str) -> dict[str, Any]:
+    """The part of a rubric that one probe is about."""
+    return {
+        "points": [part for part in rubric["points"] if part["id"] == point],
+        "misconceptions": [
+            {**part, "points": [point]}
+            for part in rubric["misconceptions"]
+            if point in part.get("points", [])
+        ],
+    }
+
+
+def _checked(text: str) -> str:
+    text = storable(text)
+    _check_length(text)
+    if is_blank(text):
+        raise AnswerRefused("There is nothing to assess yet: write at least one sentence.")
+    return text
+
+
+def _known_attempt(owner: User, key: str, text: str) -> Attempt | None:
+    known = Attempt.objects.filter(owner=owner, idempotency_key=key).first()
+    if known is not None and known.text != text:
+        raise IdempotencyConflict("This submission was already made with another text. Open a new attempt.")
+    return known
+
+
+def _create_once(owner: User, key: str, fields: dict[str, Any]) -> tuple[Attempt, bool]:
+    try:
+        with transaction.atomic():
+            return Attempt.objects.create(owner=owner, idempotency_key=key, **fields), True
+    except IntegrityError:
+        known = _known_attempt(owner, key, fields["text"])
+        if known is None:
+            raise
+        return known, False
+
+
+def _queue(attempt: Attempt, *, asked: str, rubric: dict[str, Any]) -> None:
+    run = run_create(
+        owner=attempt.owner,
+        kind=KIND,
+        input={
+            "attempt": str(attempt.pk),
+            "question": asked,
+            "answer": attempt.text,
+            "rubric": rubric,
+            "rubric_hash": attempt.rubric.hash,
+        },
+        idempotency_key=f"attempt-{attempt.pk}",
+    )
+    attempt.run = run
+    attempt.save(update_fields=["run"])
+
+
+def attempt_graded(run: Run) -> None:
+    """Called in the transaction that ends a grading run: keep the verdict once, and set the review date."""
+    if run.output is None:
+        return
+    now = timezone.now()
+    verdict = run.output
+    kept = Attempt.objects.filter(pk=run.input["attempt"], verdict__isnull=True).update(
+        verdict=verdict, score=verdict["score"], grader=verdict["grader"], graded=now
+    )
+    attempt = Attempt.objects.filter(pk=run.input["attempt"]).first()
+    if kept and attempt is not None and attempt.parent_id is None:
+        review_update(attempt)
+
+
+def review_update(attempt: Attempt) -> ReviewCard | None:
+    """Move the question's next date by this attempt's verdict; one that was not assessed moves nothing."""
+    verdict = attempt.verdict
+    if verdict is None or verdict["verdict"] == "not_assessed":
+        return None
+    now = timezone.now()
+    card = ReviewCard.objects.filter(owner_id=attempt.owner_id, question_id=attempt.question_id).first()
+    state, due = review(card.state if card else None, rating_for(verdict["score"], verdict["verdict"]), now)
+    card, _ = ReviewCard.objects.update_or_create(
+        owner_id=attempt.owner_id,
+        question_id=attempt.question_id,
+        defaults={"state": state, "due": due, "updated": now},
+    )
+    return card
+
+
+def attempt_regrade(attempt: Attempt) -> Attempt:
+    """Queue the assessment again when its run failed or was lost; an assessed attempt stays as it is."""
+    run = attempt.run
+    if attempt.verdict is not None or (run is not None and not run.ended):
+        return attempt
+    attempt.run = run_create(
+        owner=attempt.owner,
+        kind=KIND,
+        input=run.input if run is not None else {},
+        idempotency_key=f"attempt-{attempt.pk}-{timezone.now().timestamp()}",
+    )
+    attempt.save(update_fields=["run"])
+    return attempt
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """What happened to a guest's drafts when they signed in."""
+
+    moved: int
+    merged: int
+
+
+@transaction.atomic
+def drafts_adopt(*, guest: User, user: User) -> Adoption:
+    """Give a guest's drafts to an account. Where both have one, both texts are kept, the newer first."""
+    moved = merged = 0
+    for draft in Draft.objects.filter(owner=guest):
+        mine = Draft.objects.filter(owner=user, question_id=draft.question_id).first()
+        if mine is None:
+            draft.owner = user
+            draft.save(update_fields=["owner"])
+            moved += 1
+            continue
+        mine.text = _both_texts(mine, draft)
+        mine.revision = max(mine.revision, draft.revision) + 1
+        mine.updated = timezone.now()
+        mine.save(update_fields=["text", "revision", "updated"])
+        draft.delete()
+        merged += 1
+    return Adoption(moved, merged)
+
+
+def _both_texts(mine: Draft, guests: Draft) -> str:
+    newer, older = sorted((mine, guests), key=lambda draft: draft.updated, reverse=True)
+    if is_blank(older.text) or older.text.strip() in newer.text:
+        return newer.text
+    if is_blank(newer.text) or newer.text.strip() in older.text:
+        return older.text
+    return f"{newer.text}\n\n{older.text}"
+
+
+@transaction.atomic
+def cards_adopt(*, guest: User, user: User) -> int:
+    """Give a guest's review cards to an account; where both have one, the earlier due date stays."""
+    moved = 0
+    for card in ReviewCard.objects.filter(owner=guest):
+        mine = ReviewCard.objects.filter(owner=user, question_id=card.question_id).first()
+        if mine is not None and mine.due <= card.due:
+            card.delete()
+            continue
+        if mine is not None:
+            mine.delete()
+        card.owner = user
+        card.save(update_fields=["owner"])
+        moved += 1
+    return moved

@@ -1,0 +1,86 @@
+"""Events of a run: a capped Redis stream, so that a reader who comes late or comes back misses nothing."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import redis.asyncio
+import structlog
+from django.conf import settings
+
+from interview.runs.connection import LOST, client
+
+FLUSH_SECONDS = 0.05
+STREAM_LENGTH = 20_000
+BLOCK_MILLISECONDS = 2_000
+START = "0-0"
+log = structlog.get_logger(__name__)
+
+
+def stream_key(run_id: uuid.UUID) -> str:
+    """The stream's key."""
+    return f"prefill:run:{run_id}"
+
+
+class Publisher:
+    """Writes one run's events. Tokens are gathered for 50 ms; the first goes out at once."""
+
+    def __init__(self, run_id: uuid.UUID) -> None:
+        self.key = stream_key(run_id)
+        self._tokens: list[dict[str, Any]] = []
+        self._flushed = 0.0
+        self._lost = False
+
+    def emit(self, kind: str, data: dict[str, Any]) -> None:
+        """Publish an event; `token` events are batched into `tokens`."""
+        if kind == "token":
+            self._tokens.append(data)
+            if time.monotonic() - self._flushed >= FLUSH_SECONDS:
+                self.flush()
+            return
+        self.flush()
+        self._write(kind, data)
+
+    def flush(self) -> None:
+        """Send the tokens gathered so far."""
+        if self._tokens:
+            batch, self._tokens = self._tokens, []
+            self._write("tokens", {"tokens": batch})
+            self._flushed = time.monotonic()
+
+    def _write(self, kind: str, data: dict[str, Any]) -> None:
+        if self._lost:
+            return
+        try:
+            with client().pipeline(transaction=False) as pipe:
+                pipe.xadd(
+                    self.key,
+                    {"event": kind, "data": json.dumps(data)},
+                    maxlen=STREAM_LENGTH,
+                    approximate=True,
+                )
+                pipe.expire(self.key, settings.RUN_EVENTS_TTL_SECONDS)
+                pipe.execute()
+        except LOST:
+            # The result is stored in the database all the same; only the live view is lost.
+            self._lost = True
+            log.warning("events_lost", stream=self.key)
+
+
+async def read(
+    connection: redis.asyncio.Redis, run_id: uuid.UUID, after: str
+) -> AsyncIterator[tuple[str, str, str] | None]:
+    """Yield (id, event, data) after an id for ever; None whenever nothing came for two seconds."""
+    last = after
+    while True:
+        answer: Any = await connection.xread({stream_key(run_id): last}, block=BLOCK_MILLISECONDS, count=200)
+        if not answer:
+            yield None
+            continue
+        entries = answer[0][1] if isinstance(answer, list) else next(iter(answer.values()))[0]
+        for last, fields in entries:
+            yield last, fields["event"], fields["data"]

@@ -1,0 +1,84 @@
+"""The queue. A Run row is the job; the broker's message only wakes a worker (docs/runs.md)."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED = "queued", "running", "succeeded", "failed", "cancelled"
+STATES = [(state, state) for state in (QUEUED, RUNNING, SUCCEEDED, FAILED, CANCELLED)]
+ENDED = (SUCCEEDED, FAILED, CANCELLED)
+ATTEMPT_CAP = 2
+
+
+class Run(models.Model):
+    """One piece of work for the model. Every change of `state` is a guarded update in services.py."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="runs")
+    kind = models.CharField(max_length=32)
+    state = models.CharField(max_length=16, choices=STATES, default=QUEUED)
+    reason = models.CharField(max_length=300, blank=True, help_text="Why it failed, as the user sees it")
+    input = models.JSONField()
+    output = models.JSONField(null=True)
+    attempt = models.PositiveSmallIntegerField(default=0)
+    worker = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+    cancel_requested = models.BooleanField(default=False)
+    history = models.JSONField(default=list, help_text="Earlier attempts that were lost or put back")
+    idempotency_key = models.CharField(max_length=80, null=True, blank=True)
+    input_hash = models.CharField(max_length=64)
+    created = models.DateTimeField(default=timezone.now)
+    woken = models.DateTimeField(
+        null=True, blank=True, help_text="When a worker was last sent a message about it"
+    )
+    started = models.DateTimeField(null=True, blank=True)
+    finished = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created"]
+        indexes = [
+            models.Index(fields=["state", "created"], name="run_state_created"),
+            models.Index(fields=["owner", "-created"], name="run_owner_created"),
+        ]
+        constraints = [
+            models.UniqueConstraint("owner", "idempotency_key", name="run_idempotency_key_unique_per_owner"),
+            models.CheckConstraint(
+                condition=models.Q(state__in=[s for s, _ in STATES]), name="run_state_is_known"
+            ),
+            models.CheckConstraint(condition=models.Q(attempt__lte=ATTEMPT_CAP), name="run_attempt_capped"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.id} ({self.state})"
+
+    @property
+    def prompt_words(self) -> str:
+        """The first words of what was asked, for lists."""
+        asked = (self.input.get("messages") or [{"content": self.input.get("prompt", "")}])[-1]["content"]
+        return asked if len(asked) <= 60 else f"{asked[:59]}…"
+
+    @property
+    def ended(self) -> bool:
+        return self.state in ENDED
+
+
+class Trace(models.Model):
+    """What one run did, written once when it ends; its hash covers the body."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="trace")
+    body = models.JSONField()
+    hash = models.CharField(max_length=64)
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"trace of {self.run_id}"
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self.pk is not None:
+            raise TypeError("A trace is written once and never changed.")
+        super().save(*args, **kwargs)

@@ -1,0 +1,1 @@
+"""Starting the site: one supervisor, its children (Valkey, web, worker), and what must be ready before them."""

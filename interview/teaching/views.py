@@ -1,0 +1,19 @@
+"""The teaching room. Classes are not built yet, and its pages say so."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+
+@require_GET
+def class_list(request: HttpRequest) -> HttpResponse:
+    """Classes: what will be here, and what a teacher can do today."""
+    return render(request, "teaching/class_list.html")
+
+
+@require_GET
+def set_list(request: HttpRequest) -> HttpResponse:
+    """Question sets: what will be here."""
+    return render(request, "teaching/set_list.html")

@@ -1,0 +1,12 @@
+// The learner's words and the list of points light each other: same data-point, by pointer and by keyboard.
+for (const [on, off] of [["pointerover", "pointerout"], ["focusin", "focusout"]]) {
+  document.addEventListener(on, (event) => light(event.target, true));
+  document.addEventListener(off, (event) => light(event.target, false));
+}
+
+function light(node, lit) {
+  const part = node.closest?.(".verdict [data-point]");
+  if (!part) return;
+  const twins = part.closest(".verdict").querySelectorAll(`[data-point="${CSS.escape(part.dataset.point)}"]`);
+  for (const twin of twins) twin.classList.toggle("is-lit", lit);
+}

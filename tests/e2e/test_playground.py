@@ -1,0 +1,66 @@
+"""Journey 4 in a real browser: ask the model, watch the tokens, stop it, read the trace."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import Axed
+
+pytestmark = pytest.mark.e2e
+
+
+def ask(page: Page, prompt: str, max_tokens: int) -> None:
+    page.goto("/playground/generate/")
+    page.get_by_label("Prompt", exact=True).fill(prompt)
+    page.get_by_label("Max tokens").fill(str(max_tokens))
+    page.get_by_label("Seed").fill("7")
+    page.get_by_role("button", name="Generate").click()
+
+
+def test_tokens_stream_and_the_trace_can_be_read(page: Page, axed: Axed) -> None:
+    page.goto("/playground/")
+    axed(page)
+    page.goto("/playground/generate/")
+    axed(page)
+    ask(page, "Name three colours.", 24)
+    expect(page.locator(".status.is-done")).to_be_visible(timeout=20_000)
+    assert page.locator(".stream .token").count() > 3
+    expect(page.get_by_text("time to first token")).to_be_visible()
+    axed(page)
+    page.get_by_role("link", name="Trace").click()
+    expect(
+        page.get_by_text("b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", exact=True)
+    ).to_be_visible()
+    expect(page.locator("#rendered + pre")).to_contain_text("<|im_start|>assistant")
+    axed(page)
+
+
+def test_stop_ends_the_generation_within_a_second(page: Page) -> None:
+    ask(page, "Write a very long story about a lighthouse keeper.", 2000)
+    expect(page.locator(".stream .token").nth(10)).to_be_visible(timeout=20_000)
+    started = time.monotonic()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator(".status.is-cancelled")).to_be_visible(timeout=5_000)
+    assert time.monotonic() - started < 1.5
+    assert page.locator(".stream .token").count() < 1900
+
+
+def test_the_settings_come_back_for_another_run(page: Page) -> None:
+    ask(page, "Say hello to <b>you</b>.", 8)
+    expect(page.locator(".status.is-done")).to_be_visible(timeout=20_000)
+    expect(page.get_by_label("Prompt", exact=True)).to_have_value("Say hello to <b>you</b>.")
+    expect(page.get_by_label("Seed")).to_have_value("7")
+
+
+def test_a_bad_value_is_named_and_the_prompt_kept(page: Page, axed: Axed) -> None:
+    page.goto("/playground/generate/")
+    page.get_by_label("Prompt", exact=True).fill("Keep me")
+    page.get_by_label("Temperature").fill("-1")
+    page.context.route("**/generate/", lambda route: route.fulfill(response=route.fetch(), status=200))
+    page.get_by_role("button", name="Generate").click()
+    expect(page.get_by_text("Ensure this value is greater than or equal to 0.")).to_be_visible()
+    expect(page.get_by_label("Prompt", exact=True)).to_have_value("Keep me")
+    axed(page)

@@ -1,0 +1,66 @@
+"""One row of every model that points at a user: the export and deletion tests walk this table.
+
+A new model with an owner must be added here, or tests/interview/accounts/test_owned.py fails.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from django.db.models import Model
+from django.utils import timezone
+
+from interview.accounts.models import User
+from interview.accounts.services import token_create
+from interview.practice.models import Attempt, Draft, ReviewCard
+from interview.questions.models import Question
+from interview.runs.models import Run, Trace
+
+Maker = Callable[[User, Question], Model]
+MARK = "only its owner wrote this"
+
+
+def api_token(owner: User, question: Question) -> Model:
+    return token_create(owner=owner, name=MARK)[0]
+
+
+def draft(owner: User, question: Question) -> Model:
+    return Draft.objects.create(owner=owner, question=question, text=MARK)
+
+
+def attempt(owner: User, question: Question) -> Model:
+    assert question.rubric is not None
+    return Attempt.objects.create(
+        owner=owner, question=question, rubric=question.rubric, text=MARK, idempotency_key=uuid.uuid4().hex
+    )
+
+
+def review_card(owner: User, question: Question) -> Model:
+    return ReviewCard.objects.create(owner=owner, question=question, state={"note": MARK}, due=timezone.now())
+
+
+def run(owner: User, question: Question) -> Run:
+    return Run.objects.create(owner=owner, kind="generate", input={"prompt": MARK}, input_hash="0" * 64)
+
+
+def trace(owner: User, question: Question) -> Model:
+    return Trace.objects.create(run=run(owner, question), body={"prompt": MARK}, hash="0" * 64)
+
+
+# "model.field" of everything that points at a user, and the models that go with such a row.
+OWNED: dict[str, Maker] = {
+    "accounts.apitoken.owner": api_token,
+    "practice.attempt.owner": attempt,
+    "practice.draft.owner": draft,
+    "practice.reviewcard.owner": review_card,
+    "runs.run.owner": run,
+}
+DEPENDENT: dict[str, Maker] = {"runs.trace": trace}
+
+
+def make_everything(owner: User, question: Question) -> dict[str, Any]:
+    """A row of each; by model label."""
+    made = {name.rpartition(".")[0]: make(owner, question) for name, make in OWNED.items()}
+    return {**made, **{name: make(owner, question) for name, make in DEPENDENT.items()}}

@@ -1,0 +1,303 @@
+"""The KV cache: published logs and tables to the byte, and what must hold for any geometry."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interview.calculators.formulas.kv_config import read_config
+from interview.calculators.formulas.kv_own import own_fields
+from interview.calculators.formulas.models import ROWS as MODEL_FILE
+from interview.calculators.formulas.models import models
+from interview.calculators.formulas.parameters import InputErrors
+from interview.calculators.formulas.registry import CALCULATORS, run
+
+KV = CALCULATORS["kv-cache"]
+ROWS = json.loads((Path(__file__).parents[2] / "data" / "calculator_cases.json").read_text("utf-8"))
+CASES = {row["id"]: row for row in ROWS}
+MODEL_ROWS = json.loads(MODEL_FILE.read_text("utf-8"))
+
+
+def results(**given: Any) -> dict[str, Any]:
+    outcome = run(KV, {name: str(value) for name, value in given.items()})
+    assert outcome.result, outcome.errors
+    return outcome.result.results
+
+
+def size(**given: Any) -> int:
+    return int(results(**given)["bytes"])
+
+
+def test_gpt3_at_4096_tokens() -> None:
+    outcome = run(KV, {"model": "openai/gpt-3-175b", "tokens": "4096", "dtype": "fp16"})
+    assert outcome.result and outcome.result.results["bytes"] == 19_327_352_832
+    assert str(outcome.result.headline) == "19.327 GB (18.0 GiB)"
+    eight = run(KV, {"layers": "96", "kv_heads": "8", "head_dim": "128", "tokens": "4096"})
+    assert eight.result and str(eight.result.headline) == "1.611 GB (1.5 GiB)"
+    assert size(model="openai/gpt-3-175b", kv_heads=8, tokens=4096) == 1_610_612_736
+
+
+def test_llama31_8b_at_128k() -> None:
+    case = CASES["kv-llama31-8b-128k"]
+    got = results(model=case["input"]["model"], tokens=128000, dtype="fp16")
+    assert got["bytes"] == case["expected"]["bytes"]
+    assert got["bytes_per_token"] == case["expected"]["bytes_per_token"]
+    assert got["bytes"] / 2**30 == pytest.approx(case["expected"]["GiB"], abs=0.005)
+
+
+def test_vllm_blocks() -> None:
+    case = CASES["kv-vllm-blocks-llama31-8b"]["expected"]
+    base = {"model": "meta-llama/Meta-Llama-3.1-8B", "mode": "vllm", "dtype": "bf16"}
+    first = results(**base, blocks=1952, tokens=20000)
+    assert first["token_capacity"] == case["token_capacity"]
+    assert first["block_bytes"] == case["block_bytes"]
+    assert first["pool_bytes"] / 2**30 == case["pool_GiB"]
+    assert round(first["max_concurrency"], 2) == case["max_concurrency"]["20000"]
+    second = results(**base, blocks=case["second"]["num_blocks"], tokens=29000)
+    assert second["token_capacity"] == case["second"]["token_capacity"]
+    assert round(second["max_concurrency"], 2) == case["second"]["max_concurrency_29000"]
+
+
+def test_deepseek_r1_latent() -> None:
+    case = CASES["kv-mla-r1-q8_0-32k"]["expected"]
+    got = results(model="deepseek-ai/DeepSeek-R1", tokens=32768, dtype="q8_0")
+    assert got["bytes"] == case["bytes"]
+    assert got["values_per_token_per_layer"] == case["values_per_token_per_layer"]
+    assert size(model="deepseek-ai/DeepSeek-R1", tokens=4096, dtype="bf16") / 2**20 == 274.5
+
+
+def test_llama_30b_in_two_dtypes() -> None:
+    case = CASES["kv-llama30b-fp32-512"]["expected"]
+    for dtype, key in (("fp32", "float32_MiB"), ("fp16", "float16_MiB")):
+        assert size(model="huggyllama/llama-30b", tokens=512, dtype=dtype) / 2**20 == case[key]
+
+
+def test_qwen3_reads_head_dim_from_the_config() -> None:
+    case = CASES["kv-head-dim-qwen3-4b"]["expected"]
+    outcome = run(KV, {"model": "Qwen/Qwen3-4B", "tokens": "4096", "dtype": "bf16"})
+    assert outcome.result and outcome.result.results["bytes"] == case["bytes"]
+    wrong = {row[0]: row[1] for row in outcome.result.every_table()[0].rows}
+    assert wrong["head_dim is taken as hidden/heads = 80"] == case["wrong_if_hidden_over_heads_MiB"] * 2**20
+    assert any("head_dim is 128" in w for w in outcome.result.warnings)
+
+
+@pytest.mark.parametrize(
+    ("given_inputs", "expected"),
+    [
+        # DeepSeek-R1 whose runtime stores full heads, 8192 tokens in f16: 39040 MiB.
+        (
+            {"model": "deepseek-ai/DeepSeek-R1", "tokens": 8192},
+            ("keys and values of every head", 39040 * 2**20),
+        ),
+        # Gemma 3 27B at 131072 tokens without windows: 66.57 GB.
+        (
+            {"model": "google/gemma-3-27b-it", "tokens": 131072},
+            ("every layer caches the full", 66_571_993_088),
+        ),
+    ],
+)
+def test_named_wrong_answers(given_inputs: dict[str, Any], expected: tuple[str, int]) -> None:
+    outcome = run(KV, {k: str(v) for k, v in given_inputs.items()})
+    assert outcome.result
+    rows = {str(row[0]): row[1] for row in outcome.result.every_table()[0].rows}
+    assert [v for k, v in rows.items() if k.startswith(expected[0])] == [expected[1]]
+
+
+def test_windows_per_type_heads_and_hybrids() -> None:
+    assert size(model="google/gemma-3-27b-it", tokens=131072, dtype="bf16") == 11_173_625_856
+    assert results(model="google/gemma-4-31B-it", tokens=1)["bytes_per_token"] == 901_120
+    assert results(model="google/gemma-4-31B-it", tokens=10**6)["bytes_per_token_beyond_window"] == 81_920
+    qwen = results(model="Qwen/Qwen3.5-27B", tokens=1000)
+    assert qwen["bytes"] == 16 * 4096 * 1000 + qwen["state_bytes_per_sequence"]
+    assert qwen["state_bytes_per_sequence"] == 48 * (48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 2)
+    assert results(model="ai21labs/Jamba-v0.1", tokens=1)["bytes_per_token"] == 4 * 2 * 8 * 128 * 2
+    assert results(model="meta-llama/Llama-4-Scout-17B-16E-Instruct", tokens=10**6)["bytes"] == (
+        4096 * (12 * 10**6 + 36 * 8192)
+    )
+
+
+def test_vllm_pads_every_page_to_the_largest() -> None:
+    # hf-mem pull 61: uniform pages of Gemma 4 31B cost 983040 bytes a token.
+    got = results(model="google/gemma-4-31B-it", tokens=16, mode="vllm", no_hybrid="1", block=16)
+    assert got["block_bytes"] == 983_040 * 16
+
+
+@pytest.mark.parametrize(
+    ("dtype", "per_layer"),
+    [
+        ("fp32", 8192),
+        ("fp16", 4096),
+        ("bf16", 4096),
+        ("fp8", 2048),
+        ("int8", 2048 + 2 * 8 * 4),
+        ("q8_0", 2048 * 34 // 32),
+        ("q4_0", 2048 * 18 // 32),
+        ("nvfp4", 2 * 8 * (64 + 8)),
+    ],
+)
+def test_each_dtype(dtype: str, per_layer: int) -> None:
+    assert results(model="Llama 3.1 8B", tokens=1, dtype=dtype)["bytes_per_token"] == 32 * per_layer
+
+
+def test_fp8_ds_mla_only_for_its_latent() -> None:
+    assert results(model="deepseek-ai/DeepSeek-V3", tokens=1, dtype="fp8_ds_mla")["bytes"] == 61 * 656
+    outcome = run(KV, {"model": "Llama 3.1 8B", "dtype": "fp8_ds_mla"})
+    assert [e.name for e in outcome.errors] == ["dtype"]
+
+
+def test_llama_cpp_pads_and_limits_windows() -> None:
+    base = {"model": "google/gemma-3-27b-it", "dtype": "fp16", "mode": "llama.cpp"}
+    layer = 8192
+    assert size(**base, tokens=32768) == layer * (10 * 32768 + 52 * 1536)
+    assert size(**base, tokens=32768, swa_full=1) == layer * 62 * 32768
+    assert size(**base, tokens=1000) == layer * 62 * 1024
+    assert size(**base, tokens=32768, sequences=4) == 4 * layer * (10 * 32768 + 52 * 1536)
+    together = layer * (10 * 4 * 32768 + 52 * (4 * 1024 + 512))
+    assert size(**base, tokens=32768, sequences=4, unified=1) == together
+
+
+def test_vllm_pages_of_a_window() -> None:
+    base = {"model": "google/gemma-3-27b-it", "dtype": "bf16", "mode": "vllm"}
+    pages = -(-(1024 - 1 + 2048) // 16) + 1
+    assert size(**base, tokens=32768, batched_tokens=2048) == 8192 * (10 * 32768 + 52 * 16 * pages)
+    assert size(**base, tokens=32768, no_hybrid=1) == 8192 * 62 * 32768
+
+
+def test_tensor_parallel_never_below_one_head_and_copies_a_latent() -> None:
+    llama = {"model": "Llama 3.1 8B", "tokens": 1000}
+    whole = size(**llama)
+    assert results(**llama, tensor_parallel=4)["bytes_per_gpu"] == whole // 4
+    assert results(**llama, tensor_parallel=16)["bytes_per_gpu"] == whole // 8
+    latent = results(model="deepseek-ai/DeepSeek-R1", tokens=1000, tensor_parallel=8)
+    assert latent["bytes_per_gpu"] == latent["bytes"]
+
+
+def test_a_shared_prefix_is_stored_once() -> None:
+    base = {"model": "Llama 3.1 8B", "tokens": 5000, "sequences": 10}
+    assert size(**base, shared_prefix=3000) == 131_072 * (3000 + 10 * 2000)
+    assert size(**base, shared_prefix=3005, mode="vllm") == 131_072 * (2992 + 10 * (5008 - 2992))
+
+
+def test_tokens_that_fit_is_the_last_that_fits() -> None:
+    base = {"model": "google/gemma-3-27b-it", "memory_gib": 10}
+    fit = results(**base)["tokens_that_fit"]
+    assert size(**base, tokens=fit) <= 10 * 2**30 < size(**base, tokens=fit + 1)
+    assert results(model="openai/gpt-3-175b", tokens=4096, memory_gib=80)["sequences_that_fit"] == 4
+
+
+@pytest.mark.parametrize("model", list(models()))
+def test_every_model_agrees_with_its_own_row(model: str) -> None:
+    values = next(r["kv_values_per_token_no_window"] for r in MODEL_ROWS if r["id"] == model)
+    got = results(model=model, tokens=1, dtype="fp16")
+    assert got["bytes_per_token"] == 2 * values
+
+
+@pytest.mark.parametrize("model", list(models()))
+def test_every_model_typed_as_own_geometry_gives_the_same_bytes(model: str) -> None:
+    fields = own_fields(models()[model])
+    for tokens in (100, 50_000):
+        assert size(**fields, tokens=tokens) == size(model=model, tokens=tokens)
+
+
+@pytest.mark.parametrize(
+    ("given_inputs", "field"),
+    [
+        ({"model": "own"}, "layers"),
+        ({"layers": "2"}, "kv_heads"),
+        ({"model": "Llama 3.1 8B", "layers": "3"}, "layers"),
+        ({"model": "deepseek-ai/DeepSeek-R1", "kv_heads": "8"}, "kv_heads"),
+        ({"layers": "2", "kv_lora_rank": "512", "head_dim": "8"}, "head_dim"),
+        ({"layers": "2", "kv_heads": "1", "head_dim": "8", "window_layers": "1"}, "window_layers"),
+        (
+            {"layers": "2", "kv_heads": "1", "head_dim": "8", "window": "9", "window_layers": "3"},
+            "window_layers",
+        ),
+        ({"tokens": "10", "shared_prefix": "11"}, "shared_prefix"),
+    ],
+)
+def test_contradictions_are_named(given_inputs: dict[str, str], field: str) -> None:
+    assert field in [e.name for e in run(KV, given_inputs).errors]
+
+
+TOKENS = st.integers(1, 10**7)
+MODEL = st.sampled_from(sorted(models()))
+MODE = st.sampled_from(["needed", "llama.cpp", "vllm"])
+COUNT = st.integers(1, 64)
+
+
+@given(MODEL, MODE, TOKENS, st.integers(0, 10**5), COUNT)
+def test_more_tokens_never_take_less(model: str, mode: str, tokens: int, more: int, n: int) -> None:
+    base = {"model": model, "mode": mode, "sequences": n}
+    assert size(**base, tokens=tokens) <= size(**base, tokens=tokens + more)
+
+
+@given(MODEL, MODE, TOKENS, COUNT)
+def test_bytes_are_linear_in_separate_sequences(model: str, mode: str, tokens: int, n: int) -> None:
+    base = {"model": model, "mode": mode, "tokens": tokens}
+    assert size(**base, sequences=n) == n * size(**base)
+
+
+@given(MODEL, TOKENS, st.sampled_from(["llama.cpp", "vllm"]))
+def test_no_runtime_stores_less_than_needed(model: str, tokens: int, mode: str) -> None:
+    assert size(model=model, tokens=tokens, mode=mode) >= size(model=model, tokens=tokens)
+
+
+@given(st.integers(1, 128), st.integers(1, 64), st.integers(1, 256), TOKENS, st.integers(1, 16))
+def test_gqa_never_exceeds_mha(layers: int, kv: int, dim: int, tokens: int, share: int) -> None:
+    base = {"layers": layers, "head_dim": dim, "tokens": tokens}
+    grouped, full = size(**base, kv_heads=kv), size(**base, kv_heads=kv * share)
+    assert full == share * grouped
+    assert size(**base, kv_heads=kv, window=4096) <= grouped
+
+
+@given(st.integers(1, 64), st.integers(1, 64), st.integers(1, 256), TOKENS)
+def test_plain_caches_are_exactly_linear(layers: int, kv: int, dim: int, tokens: int) -> None:
+    expected = 2 * layers * kv * dim * tokens * 2
+    assert size(layers=layers, kv_heads=kv, head_dim=dim, tokens=tokens) == expected
+
+
+LLAMA = {
+    "model_type": "llama",
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "num_hidden_layers": 32,
+    "max_position_embeddings": 131072,
+}
+
+
+def test_config_json_is_read() -> None:
+    reading = read_config(json.dumps(LLAMA))
+    assert size(**reading.fields, tokens=128000) == 16_777_216_000
+    assert "hidden / heads = 128" in reading.noticed[0]
+
+
+def test_config_traps() -> None:
+    off = read_config(
+        json.dumps(LLAMA | {"sliding_window": 4096, "use_sliding_window": False, "head_dim": 64})
+    )
+    assert "window" not in off.fields and off.fields["head_dim"] == "64"
+    assert any("use_sliding_window is false" in n for n in off.noticed)
+    types = ["sliding_attention", "full_attention"] * 16
+    mixed = read_config(json.dumps(LLAMA | {"sliding_window": 128, "layer_types": types}))
+    assert mixed.fields["window_layers"] == "16"
+    nested = read_config(json.dumps({"vision_config": {}, "text_config": LLAMA}))
+    assert nested.fields["layers"] == "32"
+    mla = read_config(json.dumps(LLAMA | {"kv_lora_rank": 512, "qk_rope_head_dim": 64}))
+    assert results(**mla.fields, tokens=1)["values_per_token_per_layer"] == 576
+    gemma = read_config(json.dumps(LLAMA | {"model_type": "gemma3_text", "sliding_window": 1024}))
+    assert gemma.fields["window_layers"] == "27"
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "[]", "{", "null", "{}", '{"num_hidden_layers": "x"}', "[" * 100_000, "\x00", "\ud800"]
+)
+def test_bad_configs_are_refused_by_name(bad: str) -> None:
+    with pytest.raises(InputErrors) as caught:
+        read_config(bad)
+    assert caught.value.errors[0].name == "config"
