@@ -44,7 +44,15 @@ def describe(texts: Sequence[str], context: str, embedder: Embedder) -> list[Des
     parts = [clauses(text) for text in plain]
     part_vectors = _part_vectors(plain, parts, sentence, embedder)
     return [
-        _described(text, tokens[i], sentence[i], _shifted(within[i], len(prefix)), parts[i], part_vectors[i], embedder)
+        _described(
+            text,
+            tokens[i],
+            sentence[i],
+            _shifted(within[i], len(prefix)),
+            parts[i],
+            part_vectors[i],
+            embedder,
+        )
         for i, text in enumerate(plain)
     ]
 
@@ -53,7 +61,12 @@ def _part_vectors(
     plain: Sequence[str], parts: Sequence[Sequence[Clause]], sentence: Vectors, embedder: Embedder
 ) -> list[Vectors]:
     """One vector a clause; a text of one clause is its own clause."""
-    flat = [text[part.start : part.end] for text, own in zip(plain, parts, strict=True) for part in own if len(own) > 1]
+    flat = [
+        text[part.start : part.end]
+        for text, own in zip(plain, parts, strict=True)
+        for part in own
+        if len(own) > 1
+    ]
     encoded = embedder.encode(flat)
     out, at = [], 0
     for i, own in enumerate(parts):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -99,7 +100,9 @@ def _polarity(answer: Described, reference: Described, pairs: Sequence[Pair]) ->
     against = sum(pair.opposite for pair in pairs)
     stems_r = {word.stem for word in reference.words}
     loose = sum(
-        any(opposites(word.stem, other) for other in stems_r) for word in answer.words if word.stem not in stems_r
+        any(opposites(word.stem, other) for other in stems_r)
+        for word in answer.words
+        if word.stem not in stems_r
     )
     count_a = sum(word.text in NEGATORS for word in answer.whole.words)
     count_r = sum(word.text in NEGATORS for word in reference.whole.words)
@@ -127,7 +130,7 @@ def _surface(answer: Described, reference: Described, pairs: Sequence[Pair]) -> 
     digits_a = {w.text for w in answer.words if w.text[0].isdigit()}
     digits_r = {w.text for w in reference.words if w.text[0].isdigit()}
     stems_a, stems_r = [w.stem for w in answer.words], [w.stem for w in reference.words]
-    big_a, big_r = set(zip(stems_a, stems_a[1:], strict=False)), set(zip(stems_r, stems_r[1:], strict=False))
+    big_a, big_r = set(itertools.pairwise(stems_a)), set(itertools.pairwise(stems_r))
     chars_a, chars_r = _trigrams(answer.text), _trigrams(reference.text)
     shared = len(chars_a & chars_r)
     n_a, n_r = len(answer.whole.words), len(reference.whole.words)

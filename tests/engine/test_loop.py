@@ -143,7 +143,7 @@ def test_a_failing_request_takes_no_other_down(engine: Engine, monkeypatch: pyte
     def choose(logits: torch.Tensor, s: Sampling, rng: object) -> int:
         if s is bad_request.sampling:
             raise ValueError("a sampler with a bug")
-        return real(logits, s, rng)  # type: ignore[arg-type]  # passed through
+        return real(logits, s, rng)
 
     monkeypatch.setattr(sampling, "choose", choose)
     failed = engine.submit(bad_request).result(30)
