@@ -215,7 +215,6 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
 # --- The engine -------------------------------------------------------------------------------
 MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")
 ENGINE_MODEL = env.model("ENGINE_MODEL", "smollm2-135m-instruct")
-ENGINE_URL = env.http_url("ENGINE_URL", "")
 ENGINE_THREADS = env.integer("ENGINE_THREADS", 0, least=0, most=1024)
 ENGINE_CONTEXT = env.integer("ENGINE_CONTEXT", 0, least=0, most=1_048_576)
 

@@ -134,7 +134,7 @@ def _models(say: Say) -> None:
     from engine import registry
     from engine.errors import EngineError
 
-    wanted = [EMBEDDING_MODEL, *([] if settings.ENGINE_URL else [settings.ENGINE_MODEL])]
+    wanted = [EMBEDDING_MODEL, settings.ENGINE_MODEL]
     models_dir = Path(settings.MODELS_DIR)
     models_dir.mkdir(parents=True, exist_ok=True)
     for name in wanted:

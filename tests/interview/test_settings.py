@@ -48,7 +48,6 @@ BAD = {
     "RUN_TIME_LIMIT_SECONDS": ("-1", "10 to 86400"),
     "ENGINE_MODEL": ("the best one", "smollm2-135m-instruct"),
     "MODELS_DIR": ("/dev/null", "folder"),
-    "ENGINE_URL": ("localhost:8080", "http://127.0.0.1:8080/v1"),
     "ENGINE_THREADS": ("two", "0 to 1024"),
     "ENGINE_CONTEXT": ("²", "0 to 1048576"),
     "LOG_LEVEL": ("loud", "DEBUG, INFO, WARNING, ERROR"),
