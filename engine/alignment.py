@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.clauses import Clause, Word
-from engine.lexicon import opposites, synonyms, turns_round
+from engine.lexicon import VERBS, opposites, synonyms, turns_round
 from engine.polarity import Scope
 from engine.stems import near
 
@@ -33,15 +34,19 @@ class Pair:
 
 def match_strength(a: Word, b: Word, known: Known) -> tuple[float, bool]:
     """How well two words match (0..1), and whether they are opposites."""
-    if a.stem == b.stem:
-        return SAME, False
-    if opposites(a.stem, b.stem):
-        return OPPOSITE, True
-    if synonyms(a.stem, b.stem):
-        return SYNONYM, False
-    if near(a.text, b.text) and not (known(a.text) and known(b.text)):
+    strength, opposite = _by_stems(a.stem, b.stem)
+    if not strength and near(a.text, b.text) and not (known(a.text) and known(b.text)):
         return TYPO, False
-    return 0.0, False
+    return strength, opposite
+
+
+@lru_cache(maxsize=262144)
+def _by_stems(a: str, b: str) -> tuple[float, bool]:
+    if a == b:
+        return SAME, False
+    if opposites(a, b):
+        return OPPOSITE, True
+    return (SYNONYM, False) if synonyms(a, b) else (0.0, False)
 
 
 def align(answer: Clause, statement: Clause, known: Known) -> list[Pair]:
@@ -125,14 +130,22 @@ def _turned(
     if not inside or not any(differs[pair] for pair in inside if pair not in spent):
         return False
     head = next((i for i in range(scope.start, scope.end) if clause.words[i].content), None)
-    if scope.whole and len(inside) <= HALF * sum(
-        clause.words[i].content for i in range(scope.start, scope.end)
-    ):
+    if scope.whole and len(inside) <= HALF * _content(clause, scope):
         return False  # what is denied is something else about the same subject
     if not scope.whole and head not in {getattr(pair, side) for pair in inside}:
         return False
+    if not scope.whole and not _verbal(clause, head) and len(inside) < HALF * _content(clause, scope):
+        return False  # "without a special head" denies the head, not what stands before it
     against = sum(pair.strength for pair in inside if differs[pair])
     return against > sum(pair.strength for pair in inside if not differs[pair])
+
+
+def _content(clause: Clause, scope: Scope) -> int:
+    return sum(clause.words[i].content for i in range(scope.start, scope.end))
+
+
+def _verbal(clause: Clause, head: int | None) -> bool:
+    return head is not None and clause.words[head].stem in VERBS
 
 
 def in_order(pairs: Sequence[Pair]) -> float:

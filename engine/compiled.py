@@ -118,6 +118,7 @@ def _exchangeable(points: Sequence[CompiledPoint], known: Known) -> frozenset[tu
         for p, one in enumerate(points)
         for q, other in enumerate(points)
         if p != q
+        and not (one.figures or other.figures)
         and len(one.groups) > 1
         and len(other.groups) > 1
         and share(one.groups[0], one) >= SUBJECT_SHARE
@@ -130,7 +131,7 @@ def _exchangeable(points: Sequence[CompiledPoint], known: Known) -> frozenset[tu
 def _rivals(item: Misconception, points: Sequence[CompiledPoint]) -> list[Clause]:
     """The right statements that a misconception must be told from: those of its points, or all."""
     chosen = [point for point in points if point.point.id in item.points] or list(points)
-    return [clause for point in chosen for clause in point.statements.clauses]
+    return [as_clause(item.right), *(clause for point in chosen for clause in point.statements.clauses)]
 
 
 def _against(statements: Statements, rivals: Sequence[Clause]) -> Statements:

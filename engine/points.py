@@ -25,6 +25,7 @@ WRONG_LEAD = 0.03
 DENIED = 0.55
 VOIDS = 0.8  # similarity from which a denial voids the same point stated elsewhere
 VOIDS_OPPOSED = 0.6  # the same where the two pieces contradict each other word by word
+LARGER = 0.08  # how much nearer a sentence must come than a clause in it to be quoted instead
 NEAR = 0.04  # this close to a threshold a verdict is worth a second look
 
 
@@ -94,11 +95,16 @@ def _read(
     if piece.size != PAIR and stated:
         return Reading(i, "contradicted", stated, "This states a known misconception.", stated < WRONG + NEAR)
     opposed = own.opposes >= OPPOSED and own.opposes > rival + OPPOSED_LEAD
-    if piece.size != PAIR and opposed and (any(found) or not found):
+    if piece.size != PAIR and opposed and _about(found):
         close = own.opposes < OPPOSED + NEAR
         return Reading(i, "contradicted", own.opposes, "This says the opposite of the point.", close)
     support = max(own.agrees, denied if denied >= DENIED else 0.0)
     return _support(compiled, i, piece, support, own, found, known)
+
+
+def _about(found: Sequence[bool]) -> bool:
+    """True when a piece names what the point is about: only such a piece can contradict it."""
+    return not found or found[0] or (len(found) > 2 and sum(found) >= len(found) - 1)
 
 
 def _support(
@@ -181,6 +187,6 @@ def _overruled(reading: Reading, readings: Sequence[Reading], pieces: Sequence[U
 
 
 def _best(readings: Sequence[Reading], state: str, pieces: Sequence[Unit]) -> Reading | None:
-    """The reading to quote: the nearest among the smallest pieces that have this state."""
+    """The reading to quote: the nearest one with this state; a larger piece must be clearly nearer."""
     fitting = [reading for reading in readings if reading.state == state]
-    return max(fitting, key=lambda r: (-pieces[r.piece].size, r.strength, -r.piece), default=None)
+    return max(fitting, key=lambda r: (r.strength - LARGER * pieces[r.piece].size, -r.piece), default=None)

@@ -57,6 +57,7 @@ CONTRASTS = (
     ("in", "place", "of"),
     ("far", "from"),
 )
+AVOIDING = word_set("avoid avoids avoided avoiding stop stops")
 SINGLE_CONTRASTS = frozenset(("unlike", "without", "minus"))
 
 
@@ -98,6 +99,8 @@ def _negation_start(tokens: Sequence[str], i: int) -> int | None:
         return i + 1
     if token in NEGATORS:
         return _after_negator(tokens, i, following)
+    if token in AVOIDING and following.endswith("ing"):
+        return i + 1
     if token in ("fails", "fail", "failed", "failing", "unable") and following == "to":
         return i + 2
     return None

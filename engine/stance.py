@@ -16,6 +16,8 @@ VERBATIM = 0.9  # so many of the statement's words that their order must fit as 
 SHUFFLED = 0.65
 HALF = 0.5
 SPOKEN_OF = 0.45  # share of a statement's words without which a denial is of something else
+STATED = 0.6  # share of all of a misconception's words that must be there
+FEW_TELLING = 1  # fewer telling words say too little alone
 TELLING = 0.6  # share of a misconception's telling words that must be there
 
 
@@ -48,14 +50,27 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
         if _shuffled(pairs, len(clause.content)):
             return NOTHING
         if flips(piece.clause, clause, pairs) % 2:
-            if coverage(clause, pairs) >= SPOKEN_OF:
+            if coverage(clause, pairs) >= SPOKEN_OF and not _both_negative(piece.clause, clause, pairs):
                 opposes = max(opposes, value)
             continue
         if value > agrees:
             agrees, hedged = value, clause.hedged
-        if value > states and _telling(clause, statements.telling[k], pairs) >= TELLING:
+        if value > states and _states(clause, statements.telling[k], pairs):
             states = value
     return Stance(agrees, opposes, states, hedged)
+
+
+def _both_negative(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """Two negations that reach different words ("has no vector", "doesn't exist") rarely clash."""
+    return bool(piece.scopes and statement.scopes) and not any(pair.turns for pair in pairs)
+
+
+def _states(statement: Clause, telling: frozenset[int], pairs: Sequence[Pair]) -> bool:
+    """True when a piece has the words that make a statement wrong, and nothing that excludes one of them."""
+    if any(pair.opposite and not pair.turns for pair in pairs):
+        return False
+    words = telling if len(telling) >= FEW_TELLING else frozenset(statement.content)
+    return _telling(statement, words, pairs) >= TELLING and coverage(statement, pairs) >= STATED
 
 
 def _telling(clause: Clause, words: frozenset[int], pairs: Sequence[Pair]) -> float:
