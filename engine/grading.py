@@ -56,7 +56,7 @@ class Grader:
             raise ValueError("a rubric or a reference answer is needed")
         taken = intake(question, answer, references, self._known)
         if rubric is None:
-            raise NotImplementedError
+            raise ValueError("an answer can't be held against a reference alone yet: give a rubric")
         return self._by_rubric(rubric, taken)
 
     def _by_rubric(self, rubric: Rubric, taken: Intake) -> Verdict:
