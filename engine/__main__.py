@@ -6,24 +6,20 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from engine import registry
-from engine.errors import EngineError, InvalidRequest
+from engine.errors import EngineError
+from engine.lines import each_line, text_lines
 from engine.types import Request
 
 # Commands of other files: name -> (module, function, one line of help); the function takes argv, returns the
 # status.
 DELEGATED = {
-    "grade": ("engine.grading", "grade_command", "grade answers against a rubric or a reference"),
-    "ask": ("engine.grounding", "ask_command", "answer questions from given passages, with citations"),
-    "evaluate": ("engine.grading", "evaluate_command", "run an evaluation set"),
-    "bench": ("engine.bench", "main", "measure the engine, alone or beside others"),
-    "train": ("engine.train", "main", "train a LoRA adapter or a classification head"),
+    "grade": ("engine.grading_cli", "main", "grade answers against a rubric"),
 }
 
 
@@ -39,28 +35,6 @@ def show_progress(stage: str, fraction: float) -> None:
     print(f"[{'#' * filled}{'.' * (30 - filled)}] {stage}", end=end, file=sys.stderr, flush=True)
 
 
-def each_line(lines: Iterable[str], answer: Callable[[dict[str, Any]], dict[str, Any]]) -> int:
-    """Answers each JSON line with one JSON line; a bad line yields its error, the rest go on, the status is
-    1.
-    """
-    status = 0
-    for line in lines:
-        if not line.strip():
-            continue
-        try:
-            data = json.loads(line)
-            if not isinstance(data, dict):
-                raise InvalidRequest("malformed_line", "each line is one JSON object")
-            found = answer(data)
-        except json.JSONDecodeError as error:
-            found = {"error": {"code": "malformed_line", "message": f"not JSON: {error}"}}
-        except EngineError as error:
-            found = {"error": error.to_dict()}
-        status |= bool(found.get("error"))
-        print(json.dumps(found, ensure_ascii=False), flush=True)
-    return status
-
-
 def generate(argv: Sequence[str]) -> int:
     """Reads requests from stdin, writes results to stdout."""
     parser = argparse.ArgumentParser(prog="python -m engine generate", description=generate.__doc__)
@@ -72,7 +46,7 @@ def generate(argv: Sequence[str]) -> int:
     from engine.llm import Engine
 
     with Engine.load(options.model, models_dir(), options.threads, weight_format=options.format) as engine:
-        return each_line(sys.stdin, lambda data: engine.generate(Request.from_dict(data)).to_dict())
+        return each_line(text_lines(), lambda data: engine.generate(Request.from_dict(data)).to_dict())
 
 
 def model(argv: Sequence[str]) -> int:

@@ -12,6 +12,7 @@ from engine.alignment import Known
 from engine.anchors import hits
 from engine.compiled import CompiledRubric, compile_rubric
 from engine.embeddings import Embedder, Vectors
+from engine.errors import InvalidRequest
 from engine.intake import Intake, intake
 from engine.points import Judged, judge, states_wrong
 from engine.rubric import Rubric
@@ -56,7 +57,10 @@ class Grader:
             raise ValueError("a rubric or a reference answer is needed")
         taken = intake(question, answer, references, self._known)
         if rubric is None:
-            raise ValueError("an answer can't be held against a reference alone yet: give a rubric")
+            raise InvalidRequest(
+                "reference_not_supported",
+                "an answer can't be held against a reference alone yet: give a rubric",
+            )
         return self._by_rubric(rubric, taken)
 
     def _by_rubric(self, rubric: Rubric, taken: Intake) -> Verdict:
