@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from interview.runs import selectors as runs
 
 
-@require_GET
+@require_safe
 def live(request: HttpRequest) -> HttpResponse:
     """The web process answers."""
     return JsonResponse({"status": "ok"})
 
 
-@require_GET
+@require_safe
 def ready(request: HttpRequest) -> HttpResponse:
     """Database, queue and a worker with its model loaded; 503 names what is missing."""
     parts = {"database": _database(), "queue": runs.queue_reachable(), "worker": runs.worker_ready()}

@@ -6,7 +6,7 @@ import uuid
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from interview.calculators.formulas.registry import find, run
 from interview.questions import selectors as questions
@@ -14,7 +14,7 @@ from interview.questions import selectors as questions
 KV_TOKENS = 32_768  # where the home page's slider stands at first
 
 
-@require_GET
+@require_safe
 def home(request: HttpRequest) -> HttpResponse:
     """Question of the day, one calculator with live numbers, the model, topics and teaching."""
     return render(
@@ -30,7 +30,7 @@ def home(request: HttpRequest) -> HttpResponse:
     )
 
 
-@require_GET
+@require_safe
 def patterns(request: HttpRequest) -> HttpResponse:
     """Every component on one page (debug only)."""
     return render(request, "patterns.html")

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db.models import Count, Min
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -20,7 +20,7 @@ from interview.runs.models import QUEUED, RUNNING, Run
 from interview.runs.selectors import queue_reachable, workers_present
 
 
-@require_GET
+@require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """The queue, the workers and this process. 404 without a token in the settings, 401 without it in the request."""
     if not settings.METRICS_TOKEN:

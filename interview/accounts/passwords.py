@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from interview import limits
 from interview.accounts import services
@@ -56,7 +56,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/password_reset.html", context, status=422 if form.errors else 200)
 
 
-@require_GET
+@require_safe
 def password_reset_done(request: HttpRequest) -> HttpResponse:
     """The letter is on its way, if the address has an account."""
     return render(request, "accounts/password_reset_done.html")
@@ -81,7 +81,7 @@ def password_reset_confirm(request: HttpRequest, uidb64: str, token: str) -> Htt
     return NewPassword.as_view()(request, uidb64=uidb64, token=token)
 
 
-@require_GET
+@require_safe
 def password_reset_complete(request: HttpRequest) -> HttpResponse:
     """Done; sign in with it."""
     return render(request, "accounts/password_reset_complete.html")

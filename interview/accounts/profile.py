@@ -14,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from interview import limits
 from interview.accounts import mail, services
@@ -117,7 +117,7 @@ def _claimed_email(user: User, claim: str) -> str | None:
 
 
 @never_cache
-@require_GET
+@require_safe
 @limits.limited
 def export(request: HttpRequest) -> HttpResponseBase:
     """Everything one owns here as a JSON file; guests too."""

@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts import services
 from interview.accounts.forms import TokenForm
@@ -15,7 +15,7 @@ from interview.accounts.sessions import AccountRequest, sign_in_required
 
 
 @never_cache
-@require_GET
+@require_safe
 @sign_in_required
 def tokens(request: AccountRequest) -> HttpResponse:
     """One's tokens and the form for another."""

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from interview import limits
 from interview.accounts import services
@@ -96,7 +96,7 @@ def sign_out(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@require_GET
+@require_safe
 @sign_in_required
 def typed(request: HttpRequest) -> HttpResponse:
     """A form that was sent while nobody was signed in, ready to be sent again."""

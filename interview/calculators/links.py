@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from interview.calculators import selectors, services
 from interview.calculators.formulas.registry import CALCULATORS, find, run
@@ -37,7 +37,7 @@ def create(request: HttpRequest) -> HttpResponse:
     return render(request, template, context)
 
 
-@require_GET
+@require_safe
 def open_link(request: HttpRequest, link_id: str) -> HttpResponse:
     """Goes to the canonical link, or shows the result here where the query is too long for one."""
     link = _link_or_404(link_id)

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_exempt
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from interview.calculators import card, comparison, page
 from interview.calculators.formulas.accuracy import Compared, compared
@@ -55,14 +55,14 @@ def card_of(request: HttpRequest, outcome: Outcome) -> str:
     return request.build_absolute_uri(f"{path}?{outcome.query}" if outcome.query else path)
 
 
-@require_GET
+@require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Every calculator, each with the number it shows at first."""
     outcomes = [run(c, {}) for c in CALCULATORS.values()]
     return render(request, "calculators/index.html", {"outcomes": outcomes})
 
 
-@require_GET
+@require_safe
 def accuracy(request: HttpRequest) -> HttpResponse:
     """Published numbers beside ours, case by case."""
     rows = [_accuracy_row(c) for c in compared()]
@@ -150,7 +150,7 @@ def _own_query(outcome: Outcome) -> str:
     return query.urlencode(safe="/")
 
 
-@require_GET
+@require_safe
 def card_png(request: HttpRequest, slug: str) -> HttpResponse:
     """The preview card of the query."""
     outcome = run(calculator_or_404(slug), asked(request.GET))

@@ -7,7 +7,7 @@ import uuid
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.plain_text import storable
@@ -19,16 +19,16 @@ from interview.runs.services import IdempotencyConflict, QuotaExceeded, run_crea
 RECENT = 5
 
 
-@require_GET
+@require_safe
 def playground(request: HttpRequest) -> HttpResponse:
     """The pages of this room."""
     return render(request, "playground/playground.html")
 
 
-@require_http_methods(["GET", "POST"])
+@require_http_methods(["GET", "HEAD", "POST"])
 def generate(request: HttpRequest) -> HttpResponse:
     """A prompt and its settings; sending it queues a run and goes to the run's page."""
-    if request.method == "GET":
+    if request.method != "POST":
         run = _own_run(request)
         initial = (
             form_values(run.input)

@@ -6,7 +6,7 @@ import uuid
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.plain_text import storable, word_count
@@ -54,7 +54,7 @@ def _question_page(
     return render(request, "practice/question.html", context, status=status)
 
 
-@require_GET
+@require_safe
 def question(request: HttpRequest, question_id: str) -> HttpResponse:
     """A question with the box to answer it in; a draft is picked up where it was left."""
     return _question_page(request, _question(question_id))
@@ -96,7 +96,7 @@ def submit(request: HttpRequest, question_id: str) -> HttpResponse:
     return redirect("practice:attempt", attempt_id=attempt.pk)
 
 
-@require_GET
+@require_safe
 def attempt(request: HttpRequest, attempt_id: uuid.UUID) -> HttpResponse:
     """An attempt: its place in the queue while it waits, then the verdict; page and fragment from here."""
     own = _own_attempt(request, attempt_id)
@@ -157,7 +157,7 @@ def regrade(request: HttpRequest, attempt_id: uuid.UUID) -> HttpResponse:
     return redirect("practice:attempt", attempt_id=own.parent_id or own.pk)
 
 
-@require_GET
+@require_safe
 def practice(request: HttpRequest) -> HttpResponse:
     """What is due, what was begun, what was answered."""
     owner = owner_of(request)

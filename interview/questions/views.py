@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from interview.plain_text import storable
 from interview.questions import selectors
 from interview.questions.models import LEVELS
 
 
-@require_GET
+@require_safe
 def question_list(request: HttpRequest) -> HttpResponse:
     """All questions by topic; search, topic and level narrow it, as a page or as the fragment."""
     search = storable(request.GET.get("q", ""))[:200].strip()
@@ -29,7 +29,7 @@ def question_list(request: HttpRequest) -> HttpResponse:
     return render(request, f"questions/question_list.html{fragment}", context)
 
 
-@require_GET
+@require_safe
 def topic(request: HttpRequest, topic_id: str) -> HttpResponse:
     """A topic's primer and its questions."""
     found = selectors.topic_get(topic_id)

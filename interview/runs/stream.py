@@ -16,6 +16,7 @@ from interview.runs.models import ENDED, QUEUED, Run
 from interview.runs.selectors import standing
 
 STREAM_ID = re.compile(r"\d{1,20}-\d{1,20}")
+LARGEST_ID = 2**64 - 1
 PING_SECONDS = 15.0
 FALLBACK_SECONDS = 1.0
 
@@ -23,7 +24,8 @@ FALLBACK_SECONDS = 1.0
 def resume_point(header: str | None, query: str | None) -> str:
     """The stream id to go on after: Last-Event-ID, or `after`, or the beginning."""
     value = header or query or ""
-    return value if STREAM_ID.fullmatch(value) else events.START
+    known = STREAM_ID.fullmatch(value) and all(int(part) <= LARGEST_ID for part in value.split("-"))
+    return value if known else events.START
 
 
 def message(event: str, data: str, event_id: str = "") -> bytes:

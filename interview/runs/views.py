@@ -15,7 +15,7 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of
 from interview.runs import selectors, services, stream
@@ -31,7 +31,7 @@ def _own_run(request: HttpRequest, run_id: uuid.UUID) -> Run:
     return run
 
 
-@require_GET
+@require_safe
 def run_list(request: HttpRequest) -> HttpResponse:
     """One's own runs, newest first."""
     owner = owner_of(request)
@@ -39,7 +39,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     return render(request, "runs/run_list.html", {"runs": runs})
 
 
-@require_GET
+@require_safe
 def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """One run with what it made; the same view is the fragment that the page fetches when it has ended."""
     own = _own_run(request, run_id)
@@ -48,7 +48,7 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return render(request, template, context)
 
 
-@require_GET
+@require_safe
 def status(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The standing as a fragment, for browsers without event streams; 286 tells htmx to stop asking."""
     own = _own_run(request, run_id)
@@ -81,7 +81,7 @@ def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     return redirect("runs:run", run_id=own.pk)
 
 
-@require_GET
+@require_safe
 def trace(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The immutable record of a run, as a page or (`?format=json`) as a file."""
     own = _own_run(request, run_id)

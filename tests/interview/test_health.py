@@ -44,3 +44,12 @@ def test_a_lost_queue_is_named(anonymous_client: Client, settings: Any) -> None:
         assert anonymous_client.get("/healthz/ready").json()["queue"] is False
     finally:
         connection.client.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/questions/", "/calculators/", "/healthz/live", "/practice/", "/playground/generate/"]
+)
+def test_a_head_request_is_answered_like_a_get(anonymous_client: Client, path: str) -> None:
+    response = anonymous_client.head(path)
+    assert response.status_code == 200
+    assert response.content == b""

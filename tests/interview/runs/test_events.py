@@ -107,7 +107,9 @@ def test_waiting_says_its_place(owner: User) -> None:
     assert state[0][2]["position"] == 2
 
 
-@pytest.mark.parametrize("value", ["", "x", "0", "-1", "1-1; DROP", "9" * 50 + "-0"])
+@pytest.mark.parametrize(
+    "value", ["", "x", "0", "-1", "1-1; DROP", "9" * 50 + "-0", "9" * 20 + "-0", "1-" + "9" * 20]
+)
 def test_a_bad_resume_point_is_the_beginning(value: str) -> None:
     assert stream.resume_point(value, None) == events.START
 
