@@ -69,6 +69,8 @@ class Engine:
 
     def submit(self, request: Request) -> Handle:
         """Queues a request. Raises `InvalidRequest` or `PromptTooLong` at once when it can't run."""
+        if request.adapter is not None:
+            raise InvalidRequest("unknown_adapter", f"no adapter {request.adapter!r} is attached", "adapter")
         constraint = constraints.of_request(request)
         matcher = self.grammars.matcher(constraint) if constraint else None
         request = with_instructions(request)

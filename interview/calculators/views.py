@@ -155,7 +155,7 @@ def card_png(request: HttpRequest, slug: str) -> HttpResponse:
     """The preview card of the query."""
     outcome = run(calculator_or_404(slug), asked(request.GET))
     response = HttpResponse(card.png(outcome, page.brief(outcome)), content_type="image/png")
-    response["Cache-Control"] = "public, max-age=86400"
+    response["Cache-Control"] = "no-store" if outcome.errors else "public, max-age=86400"
     return response
 
 

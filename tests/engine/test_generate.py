@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from engine import FinishEvent, Message, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
+from engine import (
+    FinishEvent,
+    InvalidRequest,
+    Message,
+    PromptTooLong,
+    Request,
+    Sampling,
+    StartEvent,
+    TokenEvent,
+)
 from engine.llm import Engine
 
 
@@ -147,3 +156,9 @@ def test_the_command_answers_each_line(models_dir: Path) -> None:
     assert first["finish_reason"] == "length"
     assert second["error"]["code"] == "malformed_line"
     assert third["error"]["code"] == "empty_prompt"
+
+
+def test_an_adapter_that_is_not_attached_is_refused(engine: Engine) -> None:
+    with pytest.raises(InvalidRequest, match="no adapter 'nobody'") as refused:
+        engine.submit(Request(prompt="x", adapter="nobody"))
+    assert refused.value.code == "unknown_adapter"

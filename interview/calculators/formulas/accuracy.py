@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from urllib.parse import parse_qsl
 
 from interview.calculators.formulas.registry import CALCULATORS, run
@@ -195,9 +196,10 @@ CASES = (
 )
 
 
-def compared() -> list[Compared]:
-    """Every published number beside ours, computed now."""
-    return [_compare(case) for case in CASES]
+@cache
+def compared() -> tuple[Compared, ...]:
+    """Every published number beside ours, computed by this process (once: nothing but the code decides them)."""
+    return tuple(_compare(case) for case in CASES)
 
 
 def _compare(case: Published) -> Compared:

@@ -104,3 +104,12 @@ def test_the_command_line_reads_files(tmp_path: Path) -> None:
 def test_the_command_line_names_what_is_wrong(arguments: tuple[str, ...]) -> None:
     with pytest.raises(CommandError):
         command(*arguments)
+
+
+def test_a_file_that_is_no_text_is_refused_in_one_line(tmp_path: Path) -> None:
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(CommandError, match="not UTF-8 text"):
+        call_command("calculate", "tokens", f"text=@{binary}")
+    with pytest.raises(CommandError, match="not UTF-8 text"):
+        call_command("calculate", "kv-cache", config=str(binary))

@@ -152,7 +152,8 @@ def test_the_card_is_a_picture_of_the_right_size(client: Client, slug: str) -> N
     image = Image.open(io.BytesIO(response.content))
     assert response["Content-Type"] == "image/png" and image.size == (1200, 630)
     assert len(image.convert("RGB").getcolors(100_000) or []) > 10
-    assert client.get(f"/calculators/{slug}/card.png?nothing=1").status_code == 200
+    refused = client.get(f"/calculators/{slug}/card.png?nothing=1")
+    assert (refused.status_code, refused.headers["Cache-Control"]) == (200, "no-store")
 
 
 def test_a_pasted_config_is_counted_and_kept_out_of_the_link(client: Client) -> None:

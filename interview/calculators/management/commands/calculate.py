@@ -46,6 +46,8 @@ class Command(BaseCommand):
             given = _config(options["config"]) | _pairs(options["parameters"])
         except UnknownCalculator as unknown:
             raise CommandError(str(unknown.args[0])) from unknown
+        except UnicodeDecodeError as wrong:
+            raise CommandError("the file is not UTF-8 text; give a text file") from wrong
         except (OSError, InputErrors) as wrong:
             raise CommandError(str(wrong)) from wrong
         return run(calculator, given)
