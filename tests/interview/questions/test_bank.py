@@ -189,6 +189,11 @@ def per_arm(given: Inputs) -> float:
     return 16 * p * (1 - p) / number(given, "difference") ** 2
 
 
+def expected_loss(given: Inputs) -> float:
+    missed = 1 - number(given, "caught")
+    return number(given, "cases") * number(given, "error_rate") * missed * number(given, "cost")
+
+
 def rope_angle(given: Inputs) -> float:
     exponent = -2 * number(given, "pair") / number(given, "head_dim")
     return float(number(given, "position") * number(given, "base") ** exponent)
@@ -234,6 +239,7 @@ FORMULAS: dict[tuple[str, str], Callable[[Inputs], float]] = {
     ("selection", "usd_per_success"): usd_per_success,
     ("selection", "standard_error"): standard_error,
     ("selection", "per_arm"): per_arm,
+    ("selection", "expected_loss"): expected_loss,
     ("selection", "chain"): lambda g: number(g, "success") ** number(g, "steps"),
     ("speculative", "tokens"): expected_tokens,
     ("batching", "utilisation"): lambda g: number(g, "used") / number(g, "reserved"),
