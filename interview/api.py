@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
-from ninja.errors import AuthenticationError, ValidationError
+from ninja.errors import AuthenticationError, HttpError, ValidationError
 
 from interview.accounts.api import router as accounts
 from interview.accounts.api_auth import install_error_answers
@@ -19,11 +19,16 @@ from interview.runs.services import IdempotencyConflict, QuotaExceeded
 api = NinjaAPI(title="Prefill", version="1", urls_namespace="api", docs_url=None)
 for router in (accounts, calculators, questions, practice, runs):
     api.add_router("", router)
-install_error_answers(api)
 
 
 def _problem(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
     return api.create_response(request, {"code": code, "message": message}, status=status)
+
+
+@api.exception_handler(HttpError)
+def malformed(request: HttpRequest, error: HttpError) -> HttpResponse:
+    """A body that is no JSON, and whatever else the framework itself refuses."""
+    return _problem(request, error.status_code, "malformed", str(error))
 
 
 @api.exception_handler(ValidationError)
@@ -72,3 +77,6 @@ def conflict(request: HttpRequest, error: IdempotencyConflict) -> HttpResponse:
 def quota_exceeded(request: HttpRequest, error: QuotaExceeded) -> HttpResponse:
     """429: too many runs are waiting."""
     return _problem(request, 429, "quota_exceeded", str(error))
+
+
+install_error_answers(api)

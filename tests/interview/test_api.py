@@ -96,7 +96,9 @@ def test_an_unknown_question_is_404(owner_client: Client, question: Question) ->
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", b"\xff\xfe"])
 def test_a_malformed_body_is_a_client_error(owner_client: Client, body: Any) -> None:
-    assert post(owner_client, "/attempts", body).status_code in (400, 422)
+    response = post(owner_client, "/attempts", body)
+    assert response.status_code in (400, 422)
+    assert json.loads(response.content)["code"] in ("malformed", "invalid")
 
 
 def test_attempts_are_private(
@@ -189,4 +191,32 @@ def test_a_session_without_the_csrf_token_is_refused(owner: User, question: Ques
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(owner)
     assert post(strict, "/attempts", answer(question)).status_code == 403
+    assert not Attempt.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("get", "/api/v1/nope", 404, "not_found"),
+        ("get", "/api/v1/attempts", 405, "method_not_allowed"),
+        ("delete", "/api/v1/attempts", 405, "method_not_allowed"),
+        ("get", f"/api/v1/runs/{uuid.UUID(int=1)}/events", 404, "not_found"),
+        ("post", f"/api/v1/runs/{uuid.UUID(int=1)}/events", 405, "method_not_allowed"),
+    ],
+)
+def test_errors_outside_the_handlers_are_json_too(
+    owner_client: Client, method: str, path: str, status: int, code: str
+) -> None:
+    response = getattr(owner_client, method)(
+        path, **({} if method == "get" else {"content_type": "application/json"})
+    )
+    assert (response.status_code, response.json()["code"]) == (status, code)
+    if status == 405:
+        assert response.headers["Allow"]
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+def test_a_body_that_is_not_json_is_415(owner_client: Client, question: Question, kind: str) -> None:
+    response = owner_client.post("/api/v1/attempts", json.dumps(answer(question)), content_type=kind)
+    assert (response.status_code, response.json()["code"]) == (415, "unsupported_media_type")
     assert not Attempt.objects.exists()
