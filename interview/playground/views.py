@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
+from interview.accounts.models import User
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.plain_text import storable
 from interview.playground.forms import PROMPT_LIMIT, GenerateForm, form_values
@@ -80,6 +82,14 @@ def _generate_page(
         "run": run,
         "standing": runs.standing(run) if run else None,
         "trace": runs.trace_get(run) if run else None,
-        "recent": runs.run_list(owner).filter(kind="generate")[:RECENT] if owner else [],
+        "recent": _earlier(owner, run),
     }
     return render(request, "playground/generate.html", context, status=status)
+
+
+def _earlier(owner: User | None, shown: Run | None) -> QuerySet[Run] | list[Run]:
+    """The owner's last generations but the one that is shown."""
+    if owner is None:
+        return []
+    earlier = runs.run_list(owner).filter(kind="generate")
+    return (earlier.exclude(pk=shown.pk) if shown else earlier)[:RECENT]

@@ -77,9 +77,8 @@ class Standing:
             return self._queued_words()
         if self.state == RUNNING:
             return "Stopping" if self.cancelling else "Running"
-        return {"succeeded": "Finished", "failed": f"Failed. {self.reason}", "cancelled": "Cancelled"}[
-            self.state
-        ]
+        took = f"in {self.took:.1f} s" if self.took is not None else ""
+        return {"succeeded": took, "failed": self.reason, "cancelled": "as you asked"}[self.state]
 
     def _queued_words(self) -> str:
         if not self.queue_reachable:

@@ -126,3 +126,10 @@ def test_a_prompt_may_come_with_the_link(owner_client: Client) -> None:
         "From a link"
         in owner_client.get(reverse("playground:generate"), {"prompt": "From a link"}).content.decode()
     )
+
+
+def test_the_run_that_is_shown_is_not_listed_again(owner: User, owner_client: Client) -> None:
+    shown, earlier = make_run(owner), make_run(owner)
+    page = owner_client.get(URL, {"run": str(shown.pk)}).content.decode()
+    assert f"?run={earlier.pk}" in page
+    assert f"?run={shown.pk}" not in page

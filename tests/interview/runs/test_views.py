@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 
 import pytest
 from django.test import Client
@@ -12,6 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from interview.accounts.models import User
 from interview.runs import services
 from interview.runs.models import Run
+from interview.runs.selectors import standing
 from tests.factories import make_run
 
 pytestmark = pytest.mark.django_db
@@ -100,3 +103,19 @@ def test_cancel_by_form_goes_back_to_the_run(owner: User, owner_client: Client) 
     waiting.refresh_from_db()
     assert waiting.state == "cancelled"
     assert "cancelled" in owner_client.get(reverse("runs:run", args=[waiting.pk])).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (lambda run: services.run_succeed(run, OUTPUT, {}), r"^in \d+\.\d s$"),
+        (lambda run: services.run_fail(run, "It broke.", {}), r"^It broke\.$"),
+        (lambda run: services.run_end_cancelled(run, OUTPUT, {}), "^as you asked$"),
+    ],
+)
+def test_an_ended_run_says_how_it_ended_once(owner: User, end: Callable[[Run], bool], words: str) -> None:
+    run = services.run_claim(str(make_run(owner).pk), worker="host:1")
+    assert run is not None
+    assert end(run)
+    run.refresh_from_db()
+    assert re.search(words, standing(run).words)
