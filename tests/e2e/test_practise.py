@@ -34,6 +34,8 @@ def test_from_home_to_the_next_review(page: Page, axed: Axed) -> None:
     page.get_by_role("button", name="Check my answer").click()
     expect(page.get_by_text(re.compile(r"\d of \d"))).to_be_visible(timeout=15_000)
     expect(page.locator("mark.evidence").first).to_contain_text("memory grows linearly")
+    page.locator(".point.is-met").first.hover()
+    expect(page.locator("mark.evidence.is-lit")).to_have_count(1)
     expect(page.get_by_role("heading", name="A strong answer")).to_be_visible()
     expect(page.get_by_role("heading", name="A weak answer, and why")).to_be_visible()
     expect(page.get_by_text("next review on")).to_be_visible()
