@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,20 +18,14 @@ from typing import Any
 import llguidance
 import numpy as np
 import torch
-from jsonschema import exceptions as schema_errors
-from jsonschema import validators
 from torch import Tensor
 
 from engine.errors import EngineError, InvalidRequest
+from engine.schemas import check_schema, limits, parse_json, refusal, schema_grammar
 from engine.tokenizer import ModelTokenizer
 from engine.types import Passage, Request
 
-MAX_SCHEMA_BYTES = 128 * 1024
 MAX_GRAMMAR_BYTES = 1024 * 1024
-MAX_DEPTH = 64
-JSON_OPTIONS: Any = {"whitespace_flexible": False}
-# About a second of regex analysis at most; llguidance's own defaults for what a step may cost.
-LIMITS = llguidance.LLParserLimits(initial_lexer_fuel=20_000_000, max_grammar_size=2_000_000)
 # compute_bitmask lets go of the GIL, so a mask is made while the loop's thread runs the forward pass.
 _pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine-mask")
 
@@ -52,7 +46,7 @@ def of_request(request: Request) -> Constraint | None:
     """The request's constraint, not yet compiled; raises `InvalidRequest` for a bad one. None without one."""
     if request.schema is not None:
         check_schema(request.schema)
-        return Constraint("schema", _schema_grammar(request.schema), request.schema)
+        return Constraint("schema", schema_grammar(request.schema), request.schema)
     if request.regex is not None:
         return Constraint("regex", llguidance.LLMatcher.grammar_from_regex(_sized(request.regex, "regex")))
     if request.choices is not None:
@@ -68,7 +62,7 @@ def of_request(request: Request) -> Constraint | None:
 
         schema = call_schema(request.tools)
         check_schema(schema)
-        return Constraint("tools", _schema_grammar(schema), schema)
+        return Constraint("tools", schema_grammar(schema), schema)
     return None
 
 
@@ -96,90 +90,6 @@ def quotes_grammar(passages: Sequence[Passage]) -> str:
     return str(llguidance.LLMatcher.grammar_from_lark("\n".join([start, *parts, *rules])))
 
 
-def check_schema(schema: object) -> None:
-    """Refuses a schema that is too large, too deep, not valid by its metaschema or that refers elsewhere."""
-    if not isinstance(schema, (Mapping, bool)):
-        raise InvalidRequest("invalid_schema", f"schema is {type(schema).__name__}; give an object", "schema")
-    try:
-        size = len(json.dumps(schema))
-        depth = _depth(schema, 0)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidRequest("invalid_schema", f"schema is not JSON: {error}", "schema") from None
-    if size > MAX_SCHEMA_BYTES:
-        raise InvalidRequest(
-            "schema_too_large", f"schema has {size} bytes; at most {MAX_SCHEMA_BYTES}", "schema"
-        )
-    if depth > MAX_DEPTH:
-        raise InvalidRequest("schema_too_large", f"schema is nested over {MAX_DEPTH} deep", "schema")
-    if schema is False:
-        raise InvalidRequest("invalid_schema", "schema is false: no text satisfies it", "schema")
-    try:
-        plain: Any = schema
-        validators.validator_for(plain, default=validators.Draft202012Validator).check_schema(plain)
-    except schema_errors.SchemaError as error:
-        where = "/".join(map(str, error.absolute_path)) or "its root"
-        raise InvalidRequest(
-            "invalid_schema", f"not a JSON schema: at {where}: {error.message}", "schema"
-        ) from None
-    _check_references(schema, schema)
-
-
-def _depth(value: object, level: int) -> int:
-    if level > MAX_DEPTH:
-        return level
-    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return max((_depth(child, level + 1) for child in children), default=level)
-
-
-def _check_references(value: object, root: object) -> None:
-    """Refuses $ref to other documents and chains of $ref that lead nowhere but back."""
-    if isinstance(value, list):
-        for item in value:
-            _check_references(item, root)
-    if not isinstance(value, Mapping):
-        return
-    target = value.get("$ref")
-    if isinstance(target, str):
-        if not target.startswith("#"):
-            raise InvalidRequest(
-                "unsupported_schema", f"$ref {target!r} leaves the schema; inline it", "schema"
-            )
-        _follow(target, root)
-    for item in value.values():
-        _check_references(item, root)
-
-
-def _follow(target: str, root: object) -> None:
-    seen: set[str] = set()
-    while True:
-        if target in seen:
-            raise InvalidRequest("invalid_schema", f"$ref {target!r} refers to itself without end", "schema")
-        seen.add(target)
-        found = _resolve(target, root)
-        if not (isinstance(found, Mapping) and isinstance(found.get("$ref"), str)):
-            return
-        target = found["$ref"]
-
-
-def _resolve(target: str, root: object) -> object:
-    found = root
-    for part in target.lstrip("#").strip("/").split("/") if target.strip("#/") else []:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and key.isdigit() and int(key) < len(found):
-            found = found[int(key)]
-        elif isinstance(found, Mapping) and key in found:
-            found = found[key]
-        else:
-            # An anchor or an id: the compiler resolves or refuses it.
-            return None
-    return found
-
-
-def _schema_grammar(schema: Any) -> str:
-    text = json.dumps({} if schema is True else schema)
-    return str(llguidance.LLMatcher.grammar_from_json_schema(text, overrides=JSON_OPTIONS))
-
-
 class Grammars:
     """Compiles constraints for one tokenizer; compiled ones are kept and copied."""
 
@@ -202,11 +112,9 @@ class Grammars:
         return Matcher(self._compiled(constraint.kind, constraint.grammar).deep_copy(), self.n_vocab)
 
     def _compile(self, kind: str, grammar: str) -> Any:
-        made = llguidance.LLMatcher(self.backend, grammar, log_level=0, limits=LIMITS)
+        made = llguidance.LLMatcher(self.backend, grammar, log_level=0, limits=limits())
         if made.is_error():
-            reason = made.get_error().splitlines()[0]
-            field = "schema" if kind in ("schema", "tools") else kind
-            raise InvalidRequest(f"unsupported_{field}", f"this {field} can't be enforced: {reason}", field)
+            raise refusal("schema" if kind in ("schema", "tools") else kind, made.get_error())
         return made
 
 
@@ -299,24 +207,7 @@ def parse(constraint: Constraint, text: str) -> Any:
         return find_quote(constraint.passages, text)
     if constraint.schema is None:
         return text
-    try:
-        value = json.loads(text, object_pairs_hook=_unique)
-    except ValueError as error:
-        raise EngineError("schema_mismatch", f"the output is not acceptable JSON: {error}") from None
-    schema = constraint.schema
-    maker = validators.validator_for(schema, default=validators.Draft202012Validator)
-    problem = schema_errors.best_match(maker(schema).iter_errors(value))
-    if problem is not None:
-        where = "/".join(map(str, problem.absolute_path)) or "its root"
-        raise EngineError("schema_mismatch", f"the output breaks the schema at {where}: {problem.message}")
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found
+    return parse_json(constraint.schema, text)
 
 
 def find_quote(passages: Sequence[Passage], text: str) -> dict[str, Any]:

@@ -40,9 +40,12 @@ def generate(job: Job) -> JSON:
 def check(body: JSON) -> JSON:
     """A generation's input as it is stored; the engine's own validation speaks first."""
     from engine import EngineError, Request
+    from engine.schemas import check_enforceable
 
     try:
-        Request.from_dict(body)
+        request = Request.from_dict(body)
+        if request.schema is not None:
+            check_enforceable(request.schema)
     except EngineError as error:
         field = getattr(error, "field", None)
         raise InputRefused(error.code, error.message, (str(field),) if field else ()) from error

@@ -12,9 +12,10 @@ import jsonschema
 import pytest
 
 from engine import InvalidRequest, Message, Passage, Request, Sampling, TokenEvent
-from engine.constraints import Constraint, check_schema, find_quote, of_request, parse
+from engine.constraints import Constraint, find_quote, of_request, parse
 from engine.errors import EngineError
 from engine.llm import Engine
+from engine.schemas import check_schema
 
 SCHEMAS = sorted((Path(__file__).parent.parent / "data" / "schemas").glob("*.json"))
 PERSON = {

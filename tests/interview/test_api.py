@@ -141,6 +141,8 @@ def test_runs_are_private(owner: User, owner_client: Client, other_client: Clien
         ({**BODY, "input": {"prompt": "x", "sampling": {"heat": 1}}}, "invalid_sampling"),
         ({**BODY, "input": {"prompt": "x", "extra": 1}}, "invalid_request"),
         ({**BODY, "input": {}}, "invalid_request"),
+        ({**BODY, "input": {"prompt": "x", "schema": {"uniqueItems": True}}}, "unsupported_schema"),
+        ({**BODY, "input": {"prompt": "x", "schema": {"type": "strnig"}}}, "invalid_schema"),
     ],
 )
 def test_a_bad_run_is_named(owner_client: Client, body: object, code: str) -> None:

@@ -1,0 +1,55 @@
+"""What a schema may ask for, said before any model is loaded."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from engine.errors import EngineError, InvalidRequest
+from engine.schemas import Unenforceable, check_enforceable, parse_json
+
+
+@pytest.mark.parametrize(
+    ("schema", "keywords"),
+    [
+        ({"type": "array", "uniqueItems": True}, ("uniqueItems",)),
+        ({"properties": {"a": {"not": {"type": "string"}}}}, ("not",)),
+        ({"if": {"type": "string"}, "then": {"minLength": 3}}, ("if", "then")),
+    ],
+)
+def test_a_keyword_no_grammar_holds_is_named(schema: Any, keywords: tuple[str, ...]) -> None:
+    with pytest.raises(Unenforceable, match=keywords[0]) as caught:
+        check_enforceable(schema)
+    assert caught.value.keywords == keywords
+    assert caught.value.code == "unsupported_schema"
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"enum": []},
+        {"allOf": [{"type": "string"}, {"type": "number"}]},
+        {"type": "string", "format": "credit-card"},
+    ],
+)
+def test_what_nothing_can_satisfy_is_refused(schema: Any) -> None:
+    with pytest.raises(InvalidRequest, match="can't be enforced"):
+        check_enforceable(schema)
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', "[" * 100_000, '{"a": "x"}', "", "{"])
+def test_a_text_that_breaks_its_schema_is_refused(text: str) -> None:
+    with pytest.raises(EngineError):
+        parse_json({"type": "object", "properties": {"a": {"type": "integer"}}}, text)
+
+
+def test_checking_a_schema_loads_no_torch() -> None:
+    code = (
+        "import sys; from engine.schemas import check_enforceable; check_enforceable({'type': 'object'});"
+        "print({'torch', 'transformers'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "set()", done.stderr
