@@ -1,11 +1,33 @@
+"""Addresses of the teaching room."""
+
 from __future__ import annotations
 
 from django.urls import path
 
-from interview.teaching import views
+from interview.teaching.views import classes, join, people, sets
 
 app_name = "teaching"
+CLASS = "classes/<uuid:class_id>/"
 urlpatterns = [
-    path("classes/", views.class_list, name="class_list"),
-    path("sets/", views.set_list, name="set_list"),
+    path("classes/", classes.class_list, name="class_list"),
+    path("classes/new/", classes.class_create, name="class_create"),
+    path(CLASS, classes.class_page, name="class_page"),
+    path(f"{CLASS}settings/", classes.class_edit, name="class_edit"),
+    path(f"{CLASS}archive/", classes.class_archive, name="class_archive"),
+    path(f"{CLASS}delete/", classes.class_delete, name="class_delete"),
+    path(f"{CLASS}leave/", people.class_leave, name="class_leave"),
+    path(f"{CLASS}people/", people.people, name="people"),
+    path(f"{CLASS}people/roster/", people.roster_import, name="roster_import"),
+    path(f"{CLASS}people/<int:member_id>/", people.member_edit, name="member_edit"),
+    path(f"{CLASS}people/<int:member_id>/remove/", people.member_remove, name="member_remove"),
+    path(f"{CLASS}people/<int:member_id>/restore/", people.member_restore, name="member_restore"),
+    path(f"{CLASS}people/<int:member_id>/owner/", people.owner_change, name="owner_change"),
+    path(f"{CLASS}invitations/<int:entry_id>/send/", people.invitation_send, name="invitation_send"),
+    path(f"{CLASS}invitations/<int:entry_id>/remove/", people.invitation_remove, name="invitation_remove"),
+    path(f"{CLASS}links/", people.link_create, name="link_create"),
+    path(f"{CLASS}links/<int:link_id>/revoke/", people.link_revoke, name="link_revoke"),
+    path("join/", join.join_code, name="join_code"),
+    path("join/invited/<str:token>/", join.join_invited, name="join_invited"),
+    path("join/<str:code>/", join.join, name="join"),
+    path("sets/", sets.set_list, name="set_list"),
 ]

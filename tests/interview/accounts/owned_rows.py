@@ -17,6 +17,7 @@ from interview.accounts.services import token_create
 from interview.practice.models import Attempt, Draft, ReviewCard
 from interview.questions.models import Question
 from interview.runs.models import Run, Trace
+from interview.teaching.models import Classroom, Membership
 
 Maker = Callable[[User, Question], Model]
 MARK = "only its owner wrote this"
@@ -45,6 +46,11 @@ def run(owner: User, question: Question) -> Run:
     return Run.objects.create(owner=owner, kind="generate", input={"prompt": MARK}, input_hash="0" * 64)
 
 
+def membership(owner: User, question: Question) -> Model:
+    classroom = Classroom.objects.create(name="A class", time_zone="UTC")
+    return Membership.objects.create(classroom=classroom, owner=owner, name=MARK)
+
+
 def trace(owner: User, question: Question) -> Model:
     return Trace.objects.create(run=run(owner, question), body={"prompt": MARK}, hash="0" * 64)
 
@@ -56,6 +62,7 @@ OWNED: dict[str, Maker] = {
     "practice.draft.owner": draft,
     "practice.reviewcard.owner": review_card,
     "runs.run.owner": run,
+    "teaching.membership.owner": membership,
 }
 DEPENDENT: dict[str, Maker] = {"runs.trace": trace}
 

@@ -1,16 +1,10 @@
-"""The teaching room. Classes are not built yet, and its pages say so."""
+"""Question sets. They are not built yet, and the page says so."""
 
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
-
-
-@require_safe
-def class_list(request: HttpRequest) -> HttpResponse:
-    """Classes: what will be here, and what a teacher can do today."""
-    return render(request, "teaching/class_list.html")
 
 
 @require_safe

@@ -1,0 +1,98 @@
+"""Pages of a class: the list, the class itself, its settings."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from interview.accounts.sessions import AccountRequest
+from interview.teaching.forms.classes import ClassDeleteForm, ClassForm, ClassSettingsForm
+from interview.teaching.models import EDITORS
+from interview.teaching.rights import OWNER_ONLY, Seat, seat_of
+from interview.teaching.selectors import classes as selectors
+from interview.teaching.services import classes as services
+from interview.teaching.views.pages import fills, reads, writes
+
+
+@require_safe
+def class_list(request: HttpRequest) -> HttpResponseBase:
+    """One's classes; a visitor reads what a class is and how to start."""
+    if not request.user.is_authenticated:
+        return render(request, "teaching/about.html")
+    return _own_classes(request)
+
+
+@reads
+def _own_classes(request: AccountRequest) -> HttpResponse:
+    return render(request, "teaching/class_list.html", {"seats": selectors.seat_list(request.user)})
+
+
+@fills
+def class_create(request: AccountRequest) -> HttpResponse:
+    """Make a class."""
+    form = ClassForm(request.POST or None, initial={"time_zone": request.user.time_zone})
+    if form.is_valid():
+        classroom = services.class_create(owner=request.user, **form.cleaned_data)
+        messages.success(request, "Your class is ready. Give the link to your learners.")
+        return redirect("teaching:people", class_id=classroom.pk)
+    return render(request, "teaching/class_create.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@reads
+def class_page(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
+    """A class from one's seat."""
+    seat = seat_of(request.user, class_id)
+    return render(request, "teaching/class.html", {"seat": seat, "tab": "class"})
+
+
+@fills
+def class_edit(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
+    """Name, zone, description, retention; archive, delete."""
+    seat = seat_of(request.user, class_id, EDITORS, writes=request.method == "POST")
+    classroom = seat.classroom
+    form = ClassSettingsForm(
+        request.POST or None,
+        initial={
+            "name": classroom.name,
+            "time_zone": classroom.time_zone,
+            "about": classroom.about,
+            "retention_days": classroom.retention_days,
+        },
+    )
+    if form.is_valid():
+        services.class_update(classroom=classroom, **form.cleaned_data)
+        messages.success(request, "Saved.")
+        return redirect("teaching:class_edit", class_id=class_id)
+    context = {"seat": seat, "form": form, "tab": "settings"}
+    return render(request, "teaching/class_edit.html", context, status=422 if form.errors else 200)
+
+
+@writes
+def class_archive(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
+    """Archive a class, or open it again."""
+    seat = seat_of(request.user, class_id, OWNER_ONLY)
+    if seat.classroom.archived is None:
+        services.class_archive(classroom=seat.classroom)
+        messages.success(request, "The class is archived. Everything in it can still be read.")
+    else:
+        services.class_reopen(classroom=seat.classroom)
+        messages.success(request, "The class is open again.")
+    return redirect("teaching:class_edit", class_id=class_id)
+
+
+@fills
+def class_delete(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
+    """Delete a class, after its name was typed."""
+    seat: Seat = seat_of(request.user, class_id, OWNER_ONLY)
+    form = ClassDeleteForm(request.POST or None, name=seat.classroom.name)
+    if form.is_valid():
+        services.class_delete(classroom=seat.classroom)
+        messages.success(request, "The class is deleted.")
+        return redirect("teaching:class_list")
+    context = {"seat": seat, "form": form, "tab": "settings"}
+    return render(request, "teaching/class_delete.html", context, status=422 if form.errors else 200)

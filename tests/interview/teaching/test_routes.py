@@ -1,0 +1,149 @@
+"""Every route of the room and who may use it: the table is complete, and each row is tried by every persona."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from interview.teaching.models import JoinLink, Membership, RosterEntry
+from interview.teaching.services.roster import invitation_token
+from interview.teaching.urls import urlpatterns
+from tests.interview.teaching.conftest import World, client_of
+
+pytestmark = pytest.mark.django_db
+
+Args = Callable[[World], list[Any]]
+PERSONAS = ("nobody", "stranger", "learner", "assistant", "teacher", "owner")
+
+
+def none(world: World) -> list[Any]:
+    return []
+
+
+def cls(world: World) -> list[Any]:
+    return [world.classroom.pk]
+
+
+def member(world: World) -> list[Any]:
+    return [world.classroom.pk, world.seat(world.classmate).pk]
+
+
+def co_teacher(world: World) -> list[Any]:
+    return [world.classroom.pk, world.seat(world.teacher).pk]
+
+
+def entry(world: World) -> list[Any]:
+    found, _ = RosterEntry.objects.get_or_create(classroom=world.classroom, email="new@example.org")
+    return [world.classroom.pk, found.pk]
+
+
+def letter(world: World) -> list[Any]:
+    return [invitation_token(RosterEntry.objects.get(pk=entry(world)[1]))]
+
+
+def link(world: World) -> list[Any]:
+    return [world.classroom.pk, JoinLink.objects.get(classroom=world.classroom).pk]
+
+
+def code(world: World) -> list[Any]:
+    return [JoinLink.objects.get(classroom=world.classroom).code]
+
+
+# name: (method, address, data, the answer for nobody, stranger, learner, assistant, teacher, owner).
+# A 302 of "nobody" leads to the sign-in page.
+ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
+    "class_list": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
+    "class_create": ("get", none, {}, (302, 200, 200, 200, 200, 200)),
+    "class_page": ("get", cls, {}, (302, 404, 200, 200, 200, 200)),
+    "class_edit": ("get", cls, {}, (302, 404, 403, 403, 200, 200)),
+    "class_archive": ("post", cls, {}, (302, 404, 403, 403, 403, 302)),
+    "class_delete": ("get", cls, {}, (302, 404, 403, 403, 403, 200)),
+    "class_leave": ("post", cls, {}, (302, 404, 302, 302, 302, 409)),
+    "people": ("get", cls, {}, (302, 404, 403, 200, 200, 200)),
+    "roster_import": ("post", cls, {"people": "a@b.example"}, (302, 404, 403, 403, 200, 200)),
+    "member_edit": ("get", member, {}, (302, 404, 403, 403, 200, 200)),
+    "member_remove": ("post", member, {}, (302, 404, 403, 403, 302, 302)),
+    "member_restore": ("post", member, {}, (302, 404, 403, 403, 302, 302)),
+    "owner_change": ("post", co_teacher, {}, (302, 404, 403, 403, 403, 302)),
+    "invitation_send": ("post", entry, {}, (302, 404, 403, 403, 302, 302)),
+    "invitation_remove": ("post", entry, {}, (302, 404, 403, 403, 302, 302)),
+    "link_create": ("post", cls, {"role": "learner"}, (302, 404, 403, 403, 302, 302)),
+    "link_revoke": ("post", link, {}, (302, 404, 403, 403, 302, 302)),
+    "join_code": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
+    "join_invited": ("get", letter, {}, (302, 200, 200, 200, 200, 200)),
+    "join": ("get", code, {}, (200, 200, 200, 200, 200, 200)),
+    "set_list": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
+}
+PUBLIC = {"class_list", "join_code", "join", "set_list"}
+
+
+def test_every_route_is_in_the_table() -> None:
+    assert {pattern.name for pattern in urlpatterns} == set(ROUTES)
+
+
+@pytest.mark.parametrize("persona", PERSONAS)
+@pytest.mark.parametrize("name", ROUTES)
+def test_rights(world: World, name: str, persona: str) -> None:
+    method, args, data, expected = ROUTES[name]
+    address = reverse(f"teaching:{name}", args=args(world))
+    client = Client() if persona == "nobody" else client_of(getattr(world, persona))
+    answer = getattr(client, method)(address, data)
+    assert answer.status_code == expected[PERSONAS.index(persona)], (name, persona)
+    if persona == "nobody" and name not in PUBLIC:
+        assert answer["Location"].startswith("/account/sign-in/?next=")
+    if answer.status_code in (403, 404) and name != "join":
+        assert world.classroom.name not in answer.content.decode()
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROUTES.items() if row[1] is not none])
+def test_who_left_is_a_stranger(world: World, name: str) -> None:
+    method, args, data, expected = ROUTES[name]
+    address = reverse(f"teaching:{name}", args=args(world))
+    Membership.objects.filter(owner=world.assistant).update(left=world.classroom.created)
+    answer = getattr(client_of(world.assistant), method)(address, data)
+    assert answer.status_code == expected[1], name
+
+
+@pytest.mark.parametrize("name", [name for name, row in ROUTES.items() if row[0] == "post"])
+def test_forms_need_their_csrf_token(world: World, name: str) -> None:
+    _, args, data, _ = ROUTES[name]
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(world.owner)
+    assert client.post(reverse(f"teaching:{name}", args=args(world)), data).status_code == 403
+
+
+def test_only_the_owner_changes_staff(world: World) -> None:
+    address = reverse("teaching:member_edit", args=[world.classroom.pk, world.seat(world.assistant).pk])
+    assert client_of(world.teacher).get(address).status_code == 403
+    data = {"name": "", "number": "", "role": "teacher"}
+    assert client_of(world.owner).post(address, data).status_code == 302
+    assert world.seat(world.assistant).role == "teacher"
+
+
+def test_a_teacher_lets_no_staff_in(world: World) -> None:
+    address = reverse("teaching:link_create", args=[world.classroom.pk])
+    assert client_of(world.teacher).post(address, {"role": "teacher"}).status_code == 403
+    assert client_of(world.owner).post(address, {"role": "teacher"}).status_code == 302
+    assert JoinLink.objects.get(role="teacher").expires is not None
+
+
+def test_a_teacher_gives_nobody_another_role(world: World) -> None:
+    address = reverse("teaching:member_edit", args=[world.classroom.pk, world.seat(world.learner).pk])
+    client_of(world.teacher).post(address, {"name": "Lena L", "number": "7", "role": "teacher"})
+    assert (world.seat(world.learner).role, world.seat(world.learner).name) == ("learner", "Lena L")
+
+
+def test_an_archived_class_is_read_but_not_changed(world: World) -> None:
+    client = client_of(world.owner)
+    client.post(reverse("teaching:class_archive", args=[world.classroom.pk]))
+    for name in ("roster_import", "link_create"):
+        _, args, data, _ = ROUTES[name]
+        assert client.post(reverse(f"teaching:{name}", args=args(world)), data).status_code == 409
+    assert client.get(reverse("teaching:people", args=[world.classroom.pk])).status_code == 200
+    client.post(reverse("teaching:class_archive", args=[world.classroom.pk]))
+    world.classroom.refresh_from_db()
+    assert world.classroom.archived is None
