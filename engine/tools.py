@@ -5,6 +5,7 @@ arguments.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
 Tool = Mapping[str, Any]
 MAX_ROUNDS = 4
 MAX_TOOLS = 32
+NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def declaration(tool: Tool) -> dict[str, Any]:
     """{"name", "description", "parameters"} of a tool in OpenAI's shape or bare; raises `InvalidRequest`."""
     found = tool.get("function", tool)
     name = found.get("name") if isinstance(found, Mapping) else None
-    if not (isinstance(name, str) and name.isidentifier() and len(name) <= 64):
-        raise InvalidRequest("invalid_tools", "each tool needs a name: letters, digits, underscores", "tools")
+    if not (isinstance(name, str) and NAME.fullmatch(name)):
+        raise InvalidRequest(
+            "invalid_tools", "each tool needs a name: letters, digits, underscores, hyphens", "tools"
+        )
     parameters = found.get("parameters") or {"type": "object", "properties": {}}
     return {"name": name, "description": str(found.get("description") or ""), "parameters": parameters}
 

@@ -44,6 +44,7 @@ INSTALLED_APPS = [
     "interview.teaching",
     "interview.playground",
     "interview.documents",
+    "interview.openai_api",
     "interview.ui",
     "django.contrib.auth",
     "django.contrib.contenttypes",

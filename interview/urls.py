@@ -21,6 +21,7 @@ urlpatterns = [
     path("account/", include("interview.accounts.urls")),
     path("api/v1/runs/<uuid:run_id>/events", runs.events, name="run_events"),
     path("api/v1/", api.urls),
+    path("v1/", include("interview.openai_api.urls")),
     path("healthz/live", health.live, name="live"),
     path("healthz/ready", health.ready, name="ready"),
     path("metrics", metrics.metrics, name="metrics"),
