@@ -8,6 +8,7 @@ from interview.teaching.views import classes, join, people, sets
 
 app_name = "teaching"
 CLASS = "classes/<uuid:class_id>/"
+SET = "sets/<uuid:set_id>/"
 urlpatterns = [
     path("classes/", classes.class_list, name="class_list"),
     path("classes/new/", classes.class_create, name="class_create"),
@@ -30,4 +31,18 @@ urlpatterns = [
     path("join/invited/<str:token>/", join.join_invited, name="join_invited"),
     path("join/<str:code>/", join.join, name="join"),
     path("sets/", sets.set_list, name="set_list"),
+    path("sets/new/", sets.set_create, name="set_create"),
+    path("sets/import/", sets.set_import, name="set_import"),
+    path("sets/gallery/", sets.gallery, name="gallery"),
+    path("sets/shared/<str:code>/", sets.set_shared, name="set_shared"),
+    path(SET, sets.set_page, name="set_page"),
+    path(f"{SET}edit/", sets.set_update, name="set_update"),
+    path(f"{SET}add/", sets.items_add, name="items_add"),
+    path(f"{SET}items/", sets.items_update, name="items_update"),
+    path(f"{SET}items/<slug:question_id>/remove/", sets.item_remove, name="item_remove"),
+    path(f"{SET}duplicate/", sets.set_duplicate, name="set_duplicate"),
+    path(f"{SET}share/", sets.set_share, name="set_share"),
+    path(f"{SET}publish/", sets.set_publish, name="set_publish"),
+    path(f"{SET}delete/", sets.set_delete, name="set_delete"),
+    path(f"{SET}export/", sets.set_export, name="set_export"),
 ]

@@ -12,10 +12,12 @@ from interview.teaching.models.classes import (
     Membership,
     RosterEntry,
 )
+from interview.teaching.models.sets import LARGEST_POINTS, QuestionSet, SetItem
 
 __all__ = [
     "ASSISTANT",
     "EDITORS",
+    "LARGEST_POINTS",
     "LEARNER",
     "OWNER",
     "STAFF",
@@ -23,5 +25,7 @@ __all__ = [
     "Classroom",
     "JoinLink",
     "Membership",
+    "QuestionSet",
     "RosterEntry",
+    "SetItem",
 ]

@@ -17,7 +17,7 @@ from interview.accounts.services import token_create
 from interview.practice.models import Attempt, Draft, ReviewCard
 from interview.questions.models import Question
 from interview.runs.models import Run, Trace
-from interview.teaching.models import Classroom, Membership
+from interview.teaching.models import Classroom, Membership, QuestionSet, SetItem
 
 Maker = Callable[[User, Question], Model]
 MARK = "only its owner wrote this"
@@ -51,6 +51,16 @@ def membership(owner: User, question: Question) -> Model:
     return Membership.objects.create(classroom=classroom, owner=owner, name=MARK)
 
 
+def question_set(owner: User, question: Question) -> QuestionSet:
+    return QuestionSet.objects.create(owner=owner, title=MARK)
+
+
+def set_item(owner: User, question: Question) -> Model:
+    return SetItem.objects.create(
+        question_set=question_set(owner, question), question=question, position=1, note=MARK
+    )
+
+
 def trace(owner: User, question: Question) -> Model:
     return Trace.objects.create(run=run(owner, question), body={"prompt": MARK}, hash="0" * 64)
 
@@ -63,8 +73,9 @@ OWNED: dict[str, Maker] = {
     "practice.reviewcard.owner": review_card,
     "runs.run.owner": run,
     "teaching.membership.owner": membership,
+    "teaching.questionset.owner": question_set,
 }
-DEPENDENT: dict[str, Maker] = {"runs.trace": trace}
+DEPENDENT: dict[str, Maker] = {"runs.trace": trace, "teaching.setitem": set_item}
 
 
 def make_everything(owner: User, question: Question) -> dict[str, Any]:

@@ -9,8 +9,18 @@ from django.test import Client
 
 from interview.accounts.models import User
 from interview.questions.models import Question, RubricVersion, Topic
-from interview.teaching.models import ASSISTANT, LEARNER, OWNER, TEACHER, Classroom, Membership
+from interview.teaching.models import (
+    ASSISTANT,
+    LEARNER,
+    OWNER,
+    TEACHER,
+    Classroom,
+    Membership,
+    QuestionSet,
+    SetItem,
+)
 from interview.teaching.services.classes import class_create
+from interview.teaching.services.sets import items_add, set_create
 
 
 def account(name: str) -> User:
@@ -36,9 +46,18 @@ class World:
     classmate: User
     stranger: User
     elsewhere: Classroom
+    question_set: QuestionSet
 
     def seat(self, user: User) -> Membership:
         return Membership.objects.get(classroom=self.classroom, owner=user)
+
+
+def set_make(owner: User, *slugs: str) -> QuestionSet:
+    """A set of fresh questions: 2 points for the first, 1 for the others."""
+    made = set_create(owner=owner, title="Caches and batches")
+    items_add(question_set=made, questions=[question_make(slug) for slug in slugs])
+    SetItem.objects.filter(question_set=made, position=1).update(points=2)
+    return made
 
 
 @pytest.fixture
@@ -61,6 +80,7 @@ def world(db: None) -> World:
         people["milo"],
         stranger,
         elsewhere,
+        set_make(owner, "paging", "batching", "sampling"),
     )
 
 

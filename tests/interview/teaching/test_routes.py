@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from interview.teaching.models import JoinLink, Membership, RosterEntry
 from interview.teaching.services.roster import invitation_token
+from interview.teaching.services.sets import set_share
 from interview.teaching.urls import urlpatterns
 from tests.interview.teaching.conftest import World, client_of
 
@@ -53,6 +54,20 @@ def code(world: World) -> list[Any]:
     return [JoinLink.objects.get(classroom=world.classroom).code]
 
 
+def qset(world: World) -> list[Any]:
+    return [world.question_set.pk]
+
+
+def shared(world: World) -> list[Any]:
+    set_share(question_set=world.question_set, on=True)
+    world.question_set.refresh_from_db()
+    return [world.question_set.share_code]
+
+
+def item(world: World) -> list[Any]:
+    return [world.question_set.pk, "paging"]
+
+
 # name: (method, address, data, the answer for nobody, stranger, learner, assistant, teacher, owner).
 # A 302 of "nobody" leads to the sign-in page.
 ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
@@ -76,9 +91,24 @@ ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
     "join_code": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
     "join_invited": ("get", letter, {}, (302, 200, 200, 200, 200, 200)),
     "join": ("get", code, {}, (200, 200, 200, 200, 200, 200)),
-    "set_list": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
+    "set_list": ("get", none, {}, (302, 200, 200, 200, 200, 200)),
+    "set_create": ("get", none, {}, (302, 200, 200, 200, 200, 200)),
+    "set_import": ("get", none, {}, (302, 200, 200, 200, 200, 200)),
+    "gallery": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
+    "set_shared": ("get", shared, {}, (200, 200, 200, 200, 200, 200)),
+    "set_page": ("get", qset, {}, (404, 404, 404, 404, 404, 200)),
+    "set_update": ("post", qset, {"title": "New"}, (302, 404, 404, 404, 404, 302)),
+    "items_add": ("post", qset, {}, (302, 404, 404, 404, 404, 302)),
+    "items_update": ("post", qset, {}, (302, 404, 404, 404, 404, 302)),
+    "item_remove": ("post", item, {}, (302, 404, 404, 404, 404, 302)),
+    "set_duplicate": ("post", qset, {}, (302, 404, 404, 404, 404, 302)),
+    "set_share": ("post", qset, {"on": "1"}, (302, 404, 404, 404, 404, 302)),
+    "set_publish": ("post", qset, {"on": "1"}, (302, 404, 404, 404, 404, 302)),
+    "set_delete": ("post", qset, {}, (302, 404, 404, 404, 404, 302)),
+    "set_export": ("get", qset, {}, (302, 404, 404, 404, 404, 200)),
 }
-PUBLIC = {"class_list", "join_code", "join", "set_list"}
+PUBLIC = {"class_list", "join_code", "join", "gallery", "set_shared", "set_page", "set_list"}
+OPEN = {"join", "set_shared"}  # whoever has the address is meant
 
 
 def test_every_route_is_in_the_table() -> None:
@@ -95,11 +125,13 @@ def test_rights(world: World, name: str, persona: str) -> None:
     assert answer.status_code == expected[PERSONAS.index(persona)], (name, persona)
     if persona == "nobody" and name not in PUBLIC:
         assert answer["Location"].startswith("/account/sign-in/?next=")
-    if answer.status_code in (403, 404) and name != "join":
+    if answer.status_code in (403, 404) and name not in OPEN:
         assert world.classroom.name not in answer.content.decode()
 
 
-@pytest.mark.parametrize("name", [name for name, row in ROUTES.items() if row[1] is not none])
+@pytest.mark.parametrize(
+    "name", [name for name, row in ROUTES.items() if row[1] is not none and name not in OPEN]
+)
 def test_who_left_is_a_stranger(world: World, name: str) -> None:
     method, args, data, expected = ROUTES[name]
     address = reverse(f"teaching:{name}", args=args(world))
