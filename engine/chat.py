@@ -55,7 +55,16 @@ def _shield(text: str, tokenizer: ModelTokenizer, mark: str) -> str:
 
 
 def render(tokenizer: ModelTokenizer, request: Request) -> tuple[str, list[int]]:
-    """The rendered prompt and its ids. Raises `InvalidRequest` for a model without a template."""
+    """The rendered prompt, the tokens to continue included, and its ids.
+
+    Raises `InvalidRequest` for a model without a template.
+    """
+    text, ids = _rendered(tokenizer, request)
+    kept = list(request.continue_ids)
+    return text + tokenizer.decode(kept), ids + kept
+
+
+def _rendered(tokenizer: ModelTokenizer, request: Request) -> tuple[str, list[int]]:
     if request.prompt is not None:
         ids = tokenizer.encode(request.prompt, allow_special=request.allow_special)
         return request.prompt, tokenizer.with_bos(ids)

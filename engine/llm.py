@@ -77,8 +77,8 @@ class Engine:
         rendered, ids = chat.render(self.tokenizer, request)
         if not ids:
             raise InvalidRequest("empty_prompt", "the prompt has no tokens", "prompt")
+        self._check_ids(request)
         room = self._check_length(len(ids))
-        self._check_bias(request)
         handle = Handle(request.id, self.loop.wake)
         item = Active(
             request,
@@ -134,7 +134,14 @@ class Engine:
             )
         return room
 
-    def _check_bias(self, request: Request) -> None:
+    def _check_ids(self, request: Request) -> None:
+        unknown = [t for t in request.continue_ids if t >= self.card.vocab_size]
+        if unknown:
+            raise InvalidRequest(
+                "invalid_request",
+                f"continue_ids names token {unknown[0]}; the vocabulary has {self.card.vocab_size}",
+                "continue_ids",
+            )
         too_high = [t for t in request.sampling.logit_bias if t >= self.card.vocab_size]
         if too_high:
             raise InvalidRequest(

@@ -177,7 +177,8 @@ class Request:
     `quotes` limits the output to substrings of the passages; `speculate` is the longest draft taken from
     prompt and output (0 is off, None lets the engine decide); `allow_special` lets special tokens written in
     the
-    text act as such; `adapter` names an attached LoRA adapter.
+    text act as such; `adapter` names an attached LoRA adapter; `continue_ids` are token ids that stand after the
+    prompt as if the model had written them: the output goes on behind them.
     """
 
     messages: tuple[Message, ...] | None = None
@@ -192,10 +193,11 @@ class Request:
     speculate: int | None = None
     allow_special: bool = False
     adapter: str | None = None
+    continue_ids: tuple[int, ...] = ()
     id: str = field(default_factory=_new_id)
 
     def __post_init__(self) -> None:
-        for name in ("messages", "choices", "quotes", "tools"):
+        for name in ("messages", "choices", "quotes", "tools", "continue_ids"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, (str, bytes, Mapping)):
                 object.__setattr__(self, name, tuple(value))
@@ -213,6 +215,10 @@ class Request:
             raise InvalidRequest("invalid_request", "choices must be a list of non-empty strings", "choices")
         if self.speculate is not None:
             _whole("speculate", self.speculate, 0, 64)
+        if not isinstance(self.continue_ids, tuple) or not all(_is_id(i) for i in self.continue_ids):
+            raise InvalidRequest(
+                "invalid_request", "continue_ids must be a list of token ids", "continue_ids"
+            )
 
     def _check_input(self) -> None:
         if (self.messages is None) == (self.prompt is None):
@@ -239,9 +245,16 @@ class Request:
         for name, kind in (("messages", Message), ("quotes", Passage)):
             if given.get(name) is not None:
                 given[name] = tuple(_item(kind, item, name) for item in _list(given[name], name))
+        for name in ("choices", "tools", "continue_ids"):
+            if given.get(name) is not None:
+                given[name] = tuple(_list(given[name], name))
         if given.get("id") is None:
             given.pop("id", None)
         return cls(sampling=Sampling.from_dict(sampling), **given)
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def _list(value: object, name: str) -> list[Any]:

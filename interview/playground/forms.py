@@ -1,4 +1,4 @@
-"""The generate form: a prompt and the decoding settings, each with a line that explains it."""
+"""The generate form: a chat or a raw prompt, with the decoding settings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ from typing import Any
 from django import forms
 
 from interview.plain_text import is_blank, storable
+from interview.playground.sampling_form import SamplingForm, sampling_values
 
 PROMPT_LIMIT = 20_000
-STOP_LIMIT = 4
+ALTERNATIVES = 10
+MODES = [("chat", "chat"), ("raw", "raw prompt")]
 
 
-class GenerateForm(forms.Form):
+class GenerateForm(SamplingForm):
     """What one generation needs; `request_body` is the run's input."""
 
+    field_order = ["mode", "prompt", "system"]
+
+    mode = forms.ChoiceField(
+        label="Sent as",
+        choices=MODES,
+        initial="chat",
+        required=False,
+        widget=forms.RadioSelect,
+        help_text="A chat is wrapped in the model's template; a raw prompt is continued as it stands.",
+    )
     prompt = forms.CharField(
         max_length=PROMPT_LIMIT,
         strip=False,
@@ -29,46 +41,17 @@ class GenerateForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 2}),
         help_text="Comes before the prompt. Left empty, the template's own default is used.",
     )
-    temperature = forms.FloatField(
-        min_value=0,
-        max_value=5,
-        initial=0.7,
-        help_text="Divides the logits: 0 always takes the likeliest token.",
-    )
-    top_p = forms.FloatField(
-        label="Top-p",
-        min_value=0,
-        max_value=1,
-        initial=0.9,
-        help_text="Keeps the smallest set that holds this much probability.",
-    )
-    top_k = forms.IntegerField(
-        label="Top-k",
-        min_value=0,
-        max_value=100_000,
-        initial=0,
-        help_text="Keeps this many tokens; 0 keeps all.",
-    )
-    max_tokens = forms.IntegerField(
-        label="Max tokens",
-        min_value=1,
-        max_value=2048,
-        initial=128,
-        help_text="Ends the answer after this many tokens.",
-    )
-    seed = forms.IntegerField(
-        min_value=0,
-        max_value=2**63 - 1,
+    allow_special = forms.BooleanField(
+        label="Special tokens in a raw prompt act as such",
         required=False,
-        help_text="Fixes the random stream; empty draws a new one.",
+        help_text="Off, <|im_start|> is ten characters of text; on, it is one token the model was trained on.",
     )
-    stop = forms.CharField(
-        label="Stop strings",
+    speculate = forms.IntegerField(
+        label="Draft tokens",
+        min_value=0,
+        max_value=64,
         required=False,
-        strip=False,
-        max_length=500,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One a line, four at most; the answer ends before the first that appears.",
+        help_text="Longest draft copied from the prompt and checked in one step; 0 is off, empty lets the engine decide.",
     )
     idempotency_key = forms.SlugField(max_length=60, widget=forms.HiddenInput)
 
@@ -78,39 +61,54 @@ class GenerateForm(forms.Form):
             raise forms.ValidationError("Write a prompt: this one holds nothing that can be seen.")
         return storable(prompt)
 
-    def clean_stop(self) -> list[str]:
-        lines = [line for line in storable(self.cleaned_data["stop"]).split("\n") if line]
-        if len(lines) > STOP_LIMIT:
-            raise forms.ValidationError(f"{len(lines)} stop strings; {STOP_LIMIT} is the limit.")
-        return lines
-
-    def clean_top_p(self) -> float:
-        top_p: float = self.cleaned_data["top_p"]
-        if top_p == 0:
-            raise forms.ValidationError("Top-p must be above 0, or no token is left to choose.")
-        return top_p
-
     def request_body(self) -> dict[str, Any]:
         """The engine's request as it is stored in the run (design: the JSON of the command line)."""
         data = self.cleaned_data
-        system = storable(data["system"])
-        messages = [{"role": "user", "content": data["prompt"]}]
+        body: dict[str, Any] = {"sampling": {**self.sampling(), "logprobs": ALTERNATIVES}}
+        if data["mode"] == "raw":
+            body["prompt"] = data["prompt"]
+            if data["allow_special"]:
+                body["allow_special"] = True
+        else:
+            body["messages"] = self._messages()
+        if data["speculate"] is not None:
+            body["speculate"] = data["speculate"]
+        return body
+
+    @property
+    def has_special_prompt(self) -> bool:
+        """Whether a folded field was used or is wrong."""
+        names = ("system", "allow_special", "speculate")
+        return any(self.errors.get(name) or self[name].value() not in (None, "", False) for name in names)
+
+    def _messages(self) -> list[dict[str, str]]:
+        system = storable(self.cleaned_data["system"])
+        messages = [{"role": "user", "content": self.cleaned_data["prompt"]}]
         if not is_blank(system):
             messages.insert(0, {"role": "system", "content": system})
-        sampling = {name: data[name] for name in ("temperature", "top_p", "top_k", "max_tokens", "stop")}
-        sampling["logprobs"] = 1  # the chosen token's own probability, drawn under each token
-        if data["seed"] is not None:
-            sampling["seed"] = data["seed"]
-        return {"messages": messages, "sampling": sampling}
+        return messages
 
 
 def form_values(body: dict[str, Any]) -> dict[str, Any]:
     """The form's values for a stored request: the other way round of `request_body`."""
-    texts = {message["role"]: message["content"] for message in body["messages"]}
-    sampling = body["sampling"]
+    texts = {message["role"]: message["content"] for message in body.get("messages", [])}
     return {
-        **sampling,
-        "prompt": texts.get("user", ""),
+        **sampling_values(body.get("sampling", {})),
+        "mode": "raw" if "prompt" in body else "chat",
+        "prompt": body.get("prompt", texts.get("user", "")),
         "system": texts.get("system", ""),
-        "stop": "\n".join(sampling.get("stop", [])),
+        "allow_special": body.get("allow_special", False),
+        "speculate": body.get("speculate"),
     }
+
+
+class ForkForm(forms.Form):
+    """Which token of which run to go on from."""
+
+    run = forms.UUIDField()
+    index = forms.IntegerField(min_value=0, max_value=100_000)
+    token = forms.IntegerField(min_value=0, max_value=2**31)
+    idempotency_key = forms.SlugField(max_length=60)
+
+    def clean_run(self) -> str:
+        return str(self.cleaned_data["run"])

@@ -1,40 +1,124 @@
-"""The run kind `generate`: a prompt goes in, tokens stream out, everything is written down."""
+"""What the playground runs: `generate` here, the other pages' kinds beside their pages."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+from interview.plain_text import is_blank
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
+
+if TYPE_CHECKING:
+    from engine import Engine, Request, Result, TokenEvent
+    from engine.active import Handle
+
+# Keys of a run's input that are the site's own; the engine never sees them.
+SITE_KEYS = ("fork", "template")
+SHOWN_PROMPT_TOKENS = 600
 
 
 def generate(job: Job) -> JSON:
     """Run one generation on the worker's engine, streaming each token as an event."""
-    from engine import EngineError, FinishEvent, Request, StartEvent, TokenEvent
+    request = engine_request(job.input)
+    job.trace["model"] = job.models.engine.card.to_dict()
+    handle = submitted(job, request)
+    prompt = prompt_seen(job.models.engine, request)
+    result, tokens, steps = follow(job, handle, prompt)
+    job.trace.update(result.to_dict(), per_token=tokens)
+    end_unless_done(job, result)
+    return {**result.to_dict(), "per_token": tokens, "steps": steps, "prompt": prompt}
 
-    engine = job.models.engine
-    job.trace["model"] = engine.card.to_dict()
+
+def engine_request(body: JSON) -> Request:
+    """The engine's part of a run's input. Raises RunFailed for one that an engine refuses."""
+    from engine import EngineError, Request
+
     try:
-        handle = engine.submit(Request.from_dict(job.input))
+        return Request.from_dict({key: value for key, value in body.items() if key not in SITE_KEYS})
+    except EngineError as error:
+        raise RunFailed(error.message) from error
+
+
+def submitted(job: Job, request: Request) -> Handle:
+    """The request in the loop, cancelled with the job. Raises RunFailed."""
+    from engine import EngineError
+
+    try:
+        handle = job.models.engine.submit(request)
     except EngineError as error:
         raise RunFailed(error.message) from error
     job.call_on_halt(handle.cancel)
+    return handle
+
+
+def prompt_seen(engine: Engine, request: Request) -> JSON:
+    """The prompt as the model reads it: its tokens (the first and last where there are many), the window, KV bytes."""
+    from engine import chat
+
+    _, ids = chat.render(engine.tokenizer, request)
+    half = SHOWN_PROMPT_TOKENS // 2
+    shown = ids if len(ids) <= SHOWN_PROMPT_TOKENS else [*ids[:half], *ids[-half:]]
+    return {
+        "count": len(ids),
+        "left_out": len(ids) - len(shown),
+        "continued": len(request.continue_ids),
+        "tokens": [[i, engine.tokenizer.label(i), i in engine.tokenizer.special_ids] for i in shown],
+        "window": engine.card.context_length,
+        "kv_bytes_per_token": engine.card.kv_bytes_per_token,
+    }
+
+
+def follow(job: Job, handle: Handle, prompt: JSON) -> tuple[Result, list[list[object]], list[JSON]]:
+    """Every event until the end: tokens go out at once; what was weighed up is kept for the result."""
+    from engine import FinishEvent, StartEvent, TokenEvent
+
     tokens: list[list[object]] = []
+    steps: list[JSON] = []
     for event in handle:
         if isinstance(event, StartEvent):
-            job.trace["rendered_prompt"] = event.rendered_prompt
-            job.emit("prompt", {"tokens": event.prompt_tokens, "cached": event.cached_tokens})
+            meters = {key: prompt[key] for key in ("window", "kv_bytes_per_token")}
+            job.emit("prompt", {"tokens": event.prompt_tokens, "cached": event.cached_tokens, **meters})
         elif isinstance(event, TokenEvent):
             tokens.append([event.index, event.token_id, event.text, event.logprob, round(event.at_ms, 2)])
+            steps.append(step_seen(event))
             job.emit(
                 "token",
                 {"i": event.index, "id": event.token_id, "text": event.text, "logprob": event.logprob},
             )
         elif isinstance(event, FinishEvent):
-            result = event.result
-    job.trace.update(result.to_dict(), per_token=tokens)
+            return event.result, tokens, steps
+    raise RunFailed("The model stopped without a result.")
+
+
+def step_seen(event: TokenEvent) -> JSON:
+    """What stood beside a token: entropy in nats, the filters in order, the candidates with their odds after each."""
+    return {
+        "entropy": short(event.entropy),
+        "masked": short(event.masked),
+        "steps": [[step.name, step.kept] for step in getattr(event, "steps", ())],
+        "top": [
+            [
+                a.token_id,
+                a.text,
+                short(a.probability),
+                short(a.kept),
+                [short(p) for p in getattr(a, "after", ())],
+            ]
+            for a in event.alternatives
+        ],
+    }
+
+
+def short(number: float | None) -> float | None:
+    """Five significant digits: enough to show, a third of the bytes."""
+    return None if number is None else float(f"{number:.5g}")
+
+
+def end_unless_done(job: Job, result: Result) -> None:
+    """Raises Interrupted when the worker is stopping, RunFailed when the engine failed."""
     if job.stopping.is_set() and not job.cancelled.is_set() and result.finish_reason == "cancelled":
         raise Interrupted
     if result.finish_reason == "error":
-        raise RunFailed(result.error or "The model failed while generating.")
-    return {**result.to_dict(), "per_token": tokens}
+        raise RunFailed((result.error or {}).get("message") or "The model failed while generating.")
 
 
 def check(body: JSON) -> JSON:
@@ -49,7 +133,19 @@ def check(body: JSON) -> JSON:
     except EngineError as error:
         field = getattr(error, "field", None)
         raise InputRefused(error.code, error.message, (str(field),) if field else ()) from error
+    refuse_blank(body)
     return body
+
+
+def refuse_blank(body: JSON) -> None:
+    """The API refuses what the form refuses. Raises InputRefused."""
+    texts: list[Any] = [
+        message["content"] for message in body.get("messages") or [{"content": body.get("prompt")}]
+    ]
+    if is_blank("".join(texts)):
+        raise InputRefused(
+            "empty_prompt", "The prompt holds nothing that can be seen. Write something.", ("messages",)
+        )
 
 
 register(Kind(name="generate", title="Generate", execute=generate, check=check))

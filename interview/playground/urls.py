@@ -8,4 +8,5 @@ app_name = "playground"
 urlpatterns = [
     path("", views.playground, name="playground"),
     path("generate/", views.generate, name="generate"),
+    path("generate/fork/", views.fork, name="fork"),
 ]

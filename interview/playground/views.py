@@ -1,95 +1,74 @@
-"""Pages of the playground."""
+"""The list of lessons, and the generate page."""
 
 from __future__ import annotations
 
-import uuid
+from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_safe
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from interview.accounts.models import User
-from interview.accounts.owners import owner_of, owner_or_guest
 from interview.plain_text import storable
-from interview.playground.forms import PROMPT_LIMIT, GenerateForm, form_values
-from interview.runs import selectors as runs
+from interview.playground import bench, generated
+from interview.playground.forms import PROMPT_LIMIT, ForkForm, GenerateForm, form_values
+from interview.playground.lessons import LESSONS
+from interview.playground.presets import PRESETS, preset
 from interview.runs.models import Run
-from interview.runs.services import IdempotencyConflict, QuotaExceeded, run_create
 
-RECENT = 5
+GENERATE = bench.Bench("generate", "generate", "playground/generate.html")
 
 
 @require_safe
 def playground(request: HttpRequest) -> HttpResponse:
-    """The pages of this room."""
-    return render(request, "playground/playground.html")
+    """The pages of this room, as a list of lessons."""
+    return render(request, "playground/playground.html", {"lessons": LESSONS})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def generate(request: HttpRequest) -> HttpResponse:
-    """A prompt and its settings; sending it queues a run and goes to the run's page."""
+    """A prompt and its settings; sending it queues a run that is shown beside the form."""
     if request.method != "POST":
-        run = _own_run(request)
-        initial = (
-            form_values(run.input)
-            if run
-            else {"prompt": storable(request.GET.get("prompt", ""))[:PROMPT_LIMIT]}
-        )
-        return _generate_page(
-            request, GenerateForm(initial={**initial, "idempotency_key": uuid.uuid4().hex}), run=run
-        )
+        run = bench.own_run(request, GENERATE)
+        token = generated.token_of(run, request.GET.get("token")) if run else None
+        form = GenerateForm(initial={**_initial(request, run), "idempotency_key": bench.new_key()})
+        panel = request.htmx.target == "token-panel"  # type: ignore[attr-defined]  # HtmxMiddleware
+        partial = "token-panel" if panel else "run-result"
+        return bench.show(request, GENERATE, form, run=run, partial=partial, context=_beside(request, token))
     form = GenerateForm(request.POST)
     if not form.is_valid():
-        return _generate_page(request, form, status=422)
-    try:
-        run = run_create(
-            owner=owner_or_guest(request),
-            kind="generate",
-            input=form.request_body(),
-            idempotency_key=form.cleaned_data["idempotency_key"],
-        )
-    except QuotaExceeded as full:
-        form.add_error(None, str(full))
-        return _generate_page(request, form, status=429)
-    except IdempotencyConflict as conflict:
-        form.add_error(None, str(conflict))
-        return _generate_page(request, form, status=409)
-    return redirect(f"{reverse('playground:generate')}?run={run.pk}")
+        return bench.show(request, GENERATE, form, status=422, context=_beside(request))
+    queued, status = bench.enqueue(request, GENERATE, form, form.request_body())
+    if queued:
+        return bench.to_run(GENERATE, queued)
+    return bench.show(request, GENERATE, form, status=status, context=_beside(request))
 
 
-def _own_run(request: HttpRequest) -> Run | None:
-    """The run named by `?run=`; 404 unless it is a generation of this owner."""
-    name = request.GET.get("run", "")
-    if not name:
-        return None
-    try:
-        run = runs.run_get(uuid.UUID(name), owner_of(request))
-    except ValueError:
-        run = None
-    if run is None or run.kind != "generate":
-        raise Http404("No such run.")
-    return run
+def _initial(request: HttpRequest, run: Run | None) -> dict[str, Any]:
+    """The form's values: those of the shown run, of a preset, or a prompt that came with the link."""
+    if run:
+        return form_values(run.input)
+    if chosen := preset(request.GET.get("preset", "")):
+        return chosen.values
+    return {"prompt": storable(request.GET.get("prompt", ""))[:PROMPT_LIMIT]}
 
 
-def _generate_page(
-    request: HttpRequest, form: GenerateForm, *, run: Run | None = None, status: int = 200
-) -> HttpResponse:
-    owner = owner_of(request)
-    context = {
-        "form": form,
-        "run": run,
-        "standing": runs.standing(run) if run else None,
-        "trace": runs.trace_get(run) if run else None,
-        "recent": _earlier(owner, run),
-    }
-    return render(request, "playground/generate.html", context, status=status)
+def _beside(request: HttpRequest, token: generated.Token | None = None) -> dict[str, Any]:
+    return {"presets": PRESETS, "preset": preset(request.GET.get("preset", "")), "token": token}
 
 
-def _earlier(owner: User | None, shown: Run | None) -> QuerySet[Run] | list[Run]:
-    """The owner's last generations but the one that is shown."""
-    if owner is None:
-        return []
-    earlier = runs.run_list(owner).filter(kind="generate")
-    return (earlier.exclude(pk=shown.pk) if shown else earlier)[:RECENT]
+@require_POST
+def fork(request: HttpRequest) -> HttpResponse:
+    """Go on from another token: what came before it is kept, token for token."""
+    form = ForkForm(request.POST)
+    if not form.is_valid():
+        raise Http404("No such token.")
+    source = bench.run_of(request, GENERATE, form.cleaned_data["run"])
+    body = generated.forked(source, form.cleaned_data["index"], form.cleaned_data["token"])
+    queued, status = bench.enqueue(request, GENERATE, form, body)
+    if queued:
+        return bench.to_run(GENERATE, queued)
+    page = GenerateForm(form_values(source.input) | {"idempotency_key": bench.new_key()})
+    page.is_valid()
+    for message in form.non_field_errors():
+        page.add_error(None, message)
+    return bench.show(request, GENERATE, page, run=source, status=status, context=_beside(request))

@@ -23,14 +23,14 @@ function follow(box, url, after) {
     last = event.lastEventId;
     show(box, { state: "running", words: "Running" });
   });
-  source.addEventListener("tokens", (event) => {
-    last = event.lastEventId;
-    append(box, JSON.parse(event.data).tokens);
-  });
-  source.addEventListener("restart", (event) => {
-    last = event.lastEventId;
-    box.querySelector("[data-run-tokens]")?.replaceChildren();
-  });
+  source.addEventListener("tokens", (event) => append(box, JSON.parse(event.data).tokens));
+  source.addEventListener("restart", () => box.querySelector("[data-run-tokens]")?.replaceChildren());
+  for (const kind of ["prompt", "tokens", "progress", "restart"]) {
+    source.addEventListener(kind, (event) => {
+      last = event.lastEventId;
+      tell(box, kind, JSON.parse(event.data));
+    });
+  }
   source.addEventListener("done", () => {
     source.close();
     htmx.trigger(document.body, "run-ended");
@@ -41,6 +41,11 @@ function follow(box, url, after) {
       setTimeout(() => box.isConnected && follow(box, url, last), 2000);
     }
   });
+}
+
+// Other scripts hear of a run's events on its box: meters, progress.
+function tell(box, kind, data) {
+  box.dispatchEvent(new CustomEvent("run:event", { bubbles: true, detail: { kind, data } }));
 }
 
 function show(box, standing) {

@@ -64,3 +64,26 @@ def test_a_bad_value_is_named_and_the_prompt_kept(page: Page, axed: Axed) -> Non
     expect(page.get_by_text("Ensure this value is greater than or equal to 0.")).to_be_visible()
     expect(page.get_by_label("Prompt", exact=True)).to_have_value("Keep me")
     axed(page)
+
+
+def test_a_token_shows_its_alternatives_and_another_path_is_taken(page: Page, axed: Axed) -> None:
+    ask(page, "Name three colours.", 12)
+    expect(page.locator(".status.is-done")).to_be_visible(timeout=20_000)
+    expect(page.locator("[data-meter=kv]")).to_contain_text("bytes")
+    page.get_by_text("The prompt as the model read it").click()
+    expect(page.locator(".prompt-tokens .is-special").first).to_have_text("<|im_start|>")
+    third = page.locator(".stream a.token").nth(3)
+    third.click()
+    expect(page.locator("#token-panel h2")).to_contain_text("Token 3")
+    assert page.locator(".candidates tbody tr").count() >= 5
+    axed(page)
+    page.reload()
+    expect(page.locator("#token-panel h2")).to_contain_text("Token 3")
+    other = page.get_by_role("button", name="Go on from").first
+    word = (other.get_attribute("aria-label") or "").removeprefix("Go on from ")
+    other.click()
+    expect(page.locator(".status.is-done")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("an earlier run")).to_be_visible()
+    kept = page.locator("code.kept").inner_text().replace("·", " ")
+    assert kept.endswith(word), (kept, word)
+    axed(page)

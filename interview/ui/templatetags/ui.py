@@ -84,10 +84,11 @@ def is_check(field: BoundField) -> bool:
 
 @register.filter
 def is_optional(field: BoundField) -> bool:
-    """Whether a form field may be left empty and should say so (a checkbox always may)."""
+    """Whether a form field may be left empty and should say so (a checkbox always may, a default is there)."""
     said = "optional" in str(field.label).lower()
     return (
         not field.field.required
+        and field.field.initial is None
         and not said
         and not isinstance(field.field.widget, (CheckboxInput, HiddenInput))
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import unescape
 from typing import Any
 
 import pytest
@@ -9,11 +10,15 @@ from django.test import Client
 from django.urls import reverse
 
 from interview.accounts.models import User
+from interview.playground.kinds import check, engine_request
+from interview.playground.presets import PRESETS
+from interview.runs.kinds import InputRefused
 from interview.runs.models import Run
 from tests.factories import make_run
 
 pytestmark = pytest.mark.django_db
 URL = "/playground/generate/"
+FORK = "/playground/generate/fork/"
 GOOD = {
     "prompt": "Say hello.",
     "system": "",
@@ -39,7 +44,7 @@ def test_it_queues_a_run_and_shows_it_beside_the_form(owner_client: Client) -> N
             "top_k": 0,
             "max_tokens": 16,
             "stop": ["END", "STOP"],
-            "logprobs": 1,
+            "logprobs": 10,
             "seed": 7,
         },
     }
@@ -130,6 +135,150 @@ def test_a_prompt_may_come_with_the_link(owner_client: Client) -> None:
 
 def test_the_run_that_is_shown_is_not_listed_again(owner: User, owner_client: Client) -> None:
     shown, earlier = make_run(owner), make_run(owner)
-    page = owner_client.get(URL, {"run": str(shown.pk)}).content.decode()
-    assert f"?run={earlier.pk}" in page
-    assert f"?run={shown.pk}" not in page
+    page = owner_client.get(URL, {"run": str(shown.pk)})
+    assert [run.pk for run in page.context["recent"]] == [earlier.pk]
+
+
+def test_every_control_reaches_the_engine(owner_client: Client) -> None:
+    extra = {
+        "min_p": "0.05",
+        "typical_p": "0.95",
+        "repetition_penalty": "1.1",
+        "frequency_penalty": "0.2",
+        "presence_penalty": "-0.3",
+        "no_repeat_ngram": "3",
+        "order": "temperature_last",
+        "logit_bias": "28 -100\n504: 2.5",
+        "speculate": "4",
+        "mode": "raw",
+        "allow_special": "on",
+    }
+    owner_client.post(URL, GOOD | extra)
+    body = Run.objects.get().input
+    assert body["prompt"] == "Say hello." and body["allow_special"] is True and body["speculate"] == 4
+    assert body["sampling"]["logit_bias"] == {"28": -100, "504": 2.5}
+    request = engine_request(body)
+    assert (request.sampling.min_p, request.sampling.typical_p) == (0.05, 0.95)
+    assert (request.sampling.repetition_penalty, request.sampling.no_repeat_ngram) == (1.1, 3)
+    assert (request.sampling.frequency_penalty, request.sampling.presence_penalty) == (0.2, -0.3)
+    assert request.sampling.order == "temperature_last"
+    page = owner_client.get(URL, {"run": str(Run.objects.get().pk)})
+    assert "28 -100\n504 2.5" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("min_p", "2"), ("typical_p", "0"), ("repetition_penalty", "0"), ("order", "sideways"), ("logit_bias", "a b"),
+     ("logit_bias", "1 1000"), ("logit_bias", "1 nan"), ("speculate", "65"), ("mode", "telepathy")],
+)  # fmt: skip
+def test_a_bad_folded_value_opens_its_fold(owner_client: Client, field: str, value: str) -> None:
+    response = owner_client.post(URL, GOOD | {field: value})
+    assert response.status_code == 422 and response.context["form"].errors[field]
+    form = response.context["form"]
+    assert form.has_special_prompt or form.has_special_sampling or field in {"min_p", "mode"}
+
+
+def test_a_preset_fills_the_form_and_says_why(owner_client: Client) -> None:
+    for one in PRESETS:
+        page = owner_client.get(URL, {"preset": one.name})
+        assert one.why in unescape(page.content.decode())
+        form = page.context["form"]
+        data = {**{name: form[name].value() or "" for name in form.fields}, "idempotency_key": one.name}
+        assert owner_client.post(URL, data).status_code == 302
+    assert owner_client.get(URL, {"preset": "unheard-of"}).status_code == 200
+
+
+@pytest.mark.parametrize("prompt", ["", " \n", "\u200b", "\u2060\ufeff"])
+@pytest.mark.parametrize("way", ["prompt", "messages"])
+def test_the_api_refuses_the_blank_prompt_that_the_form_refuses(prompt: str, way: str) -> None:
+    body = {"prompt": prompt} if way == "prompt" else {"messages": [{"role": "user", "content": prompt}]}
+    with pytest.raises(InputRefused) as caught:
+        check(body)
+    assert caught.value.code == "empty_prompt"
+
+
+def ended(owner: User, **input: Any) -> Run:
+    """A generation of three tokens as a worker leaves it."""
+    run = make_run(owner, **input)
+    top = [
+        [504, "The", 0.6, 0.8, [0.7, 0.8]],
+        [331, " A", 0.2, 0.2, [0.25, 0.2]],
+        [28, ",", 0.1, 0.0, [0.05, 0.0]],
+    ]
+    step = {"entropy": 1.2, "masked": None, "steps": [["temperature", 49152], ["top_p", 2]], "top": top}
+    output = {
+        "text": "The<b>, ",
+        "token_ids": [504, 9, 10],
+        "per_token": [[0, 504, "The", -0.5, 1.0], [1, 9, "<b>", -0.1, 2.0], [2, 10, "", -2.3, 3.0]],
+        "steps": [step, step, step],
+        "usage": {"prompt_tokens": 9, "completion_tokens": 3, "cached_tokens": 0},
+        "timings": {"ttft_ms": 40.0, "itl_ms_p50": 9.0, "itl_ms_p95": 9.5, "tokens_per_s": 100.0},
+        "prompt": {"count": 9, "left_out": 0, "continued": 0, "window": 8192, "kv_bytes_per_token": 23040,
+                   "tokens": [[1, "<|im_start|>", True], [4093, "user", False], [198, "\n", False]]},
+        "stats": {"seed": 3, "kv_bytes_used": 253440},
+        "finish_reason": "length",
+    }  # fmt: skip
+    Run.objects.filter(pk=run.pk).update(state="succeeded", output=output)
+    run.refresh_from_db()
+    return run
+
+
+def test_a_token_shows_what_it_could_have_been(owner: User, owner_client: Client) -> None:
+    run = ended(owner)
+    page = owner_client.get(URL, {"run": str(run.pk), "token": "0"}).content.decode()
+    assert "1.200 nats = 1.731 bits" in page and "2 after top-p" in page
+    assert "Go on from  A" in page and page.count("Go on from") == 2
+    assert "<b>" not in page.split("data-run-tokens")[1].split("</div>")[0]
+    part = owner_client.get(
+        URL, {"run": str(run.pk), "token": "1"}, headers={"HX-Request": "true", "HX-Target": "token-panel"}
+    ).content.decode()
+    assert part.lstrip().startswith('<section id="token-panel"')
+
+
+@pytest.mark.parametrize("token", ["3", "-1", "x", "9" * 40])
+def test_a_token_that_is_not_there_is_404(owner: User, owner_client: Client, token: str) -> None:
+    assert owner_client.get(URL, {"run": str(ended(owner).pk), "token": token}).status_code == 404
+
+
+def test_a_fork_keeps_what_came_before_token_for_token(owner: User, owner_client: Client) -> None:
+    run = ended(owner, continue_ids=[7, 8], fork={"text": "So: "})
+    sent = {"run": str(run.pk), "index": "2", "token": "331", "idempotency_key": "fork-1"}
+    location = owner_client.post(FORK, sent).headers["Location"]
+    fork = Run.objects.exclude(pk=run.pk).get()
+    assert location == f"{URL}?run={fork.pk}"
+    assert fork.input["continue_ids"] == [7, 8, 504, 9, 331]
+    assert fork.input["fork"] == {"run": str(run.pk), "index": 2, "token": 331, "text": "So: The<b> A"}
+    assert engine_request(fork.input).continue_ids == (7, 8, 504, 9, 331)
+    page = owner_client.get(location).content.decode()
+    assert "an earlier run" in page and "The&lt;b&gt;" in page
+
+
+@pytest.mark.parametrize("change", [{"token": "99"}, {"index": "3"}, {"run": "x"}, {"index": "-1"}])
+def test_a_fork_from_nowhere_is_404(owner: User, owner_client: Client, change: dict[str, str]) -> None:
+    sent = {"run": str(ended(owner).pk), "index": "0", "token": "331", "idempotency_key": "k"} | change
+    assert owner_client.post(FORK, sent).status_code == 404
+
+
+def test_nobody_else_forks_it(owner: User, other_client: Client, anonymous_client: Client) -> None:
+    sent = {"run": str(ended(owner).pk), "index": "0", "token": "331", "idempotency_key": "k"}
+    assert other_client.post(FORK, sent).status_code == 404
+    assert anonymous_client.post(FORK, sent).status_code == 404
+    assert Run.objects.count() == 1
+
+
+def test_over_quota_a_fork_says_so_beside_the_run(owner: User, owner_client: Client, settings: Any) -> None:
+    run = ended(owner)
+    settings.RUN_QUEUE_LIMIT = 1
+    make_run(owner)
+    response = owner_client.post(
+        FORK, {"run": str(run.pk), "index": "0", "token": "331", "idempotency_key": "k"}
+    )
+    assert response.status_code == 429 and "cancel one" in response.content.decode()
+
+
+def test_queries_of_the_page_do_not_grow(
+    owner: User, owner_client: Client, django_assert_max_num_queries: Any
+) -> None:
+    runs = [ended(owner) for _ in range(7)]
+    with django_assert_max_num_queries(8):
+        owner_client.get(URL, {"run": str(runs[0].pk), "token": "0"})

@@ -1,0 +1,30 @@
+"""The pages of the playground in the order in which they teach."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One page: its URL's name and what it shows."""
+
+    page: str
+    title: str
+    about: str
+
+    @property
+    def url(self) -> str:
+        """The page's address."""
+        return reverse(f"playground:{self.page}")
+
+
+LESSONS = (
+    Lesson(
+        "generate",
+        "Generate",
+        "A prompt, every decoding control, and each token with what else it could have been. Go on from another token.",
+    ),
+)
