@@ -27,12 +27,15 @@ from engine.types import (
 
 if TYPE_CHECKING:
     from engine.llm import Engine
+    from engine.observe import Observation, Observe
 
 _LAZY = {
     "Engine": "engine.llm",
     "Handle": "engine.loop",
     "Embedder": "engine.embeddings",
     "Grader": "engine.grading",
+    "Observe": "engine.observe",
+    "Observation": "engine.observe",
 }
 
 __all__ = [
@@ -46,6 +49,8 @@ __all__ = [
     "ModelCard",
     "ModelError",
     "ModelSpec",
+    "Observation",
+    "Observe",
     "Passage",
     "PromptTooLong",
     "Request",

@@ -20,6 +20,10 @@ from engine.types import Request
 # status.
 DELEGATED = {
     "grade": ("engine.grading_cli", "main", "grade answers against a rubric"),
+    "ask": ("engine.ask_cli", "main", "answer questions from passages, or abstain"),
+    "bench": ("engine.bench", "main", "measure the engine, beside a peer if asked"),
+    "evaluate": ("engine.evaluate", "main", "run an evaluation set"),
+    "train": ("engine.train", "main", "train an adapter or a head"),
 }
 
 
@@ -64,7 +68,8 @@ def model(argv: Sequence[str]) -> int:
 def usage() -> str:
     """One line a command."""
     own = {"generate": generate.__doc__, "model": model.__doc__}
-    rows = [*own.items(), *((name, text) for name, (_, _, text) in DELEGATED.items())]
+    others = [(name, text) for name, (module, _, text) in DELEGATED.items() if find_spec(module)]
+    rows = [*own.items(), *others]
     return "usage: python -m engine COMMAND [options]\n" + "\n".join(
         f"  {name:<9} {text}" for name, text in rows
     )

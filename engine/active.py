@@ -12,13 +12,14 @@ import statistics
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from engine import sampling
+from engine import alternatives, sampling
 from engine.constraints import Constraint, Matcher, parse
 from engine.decoder import KVCache
 from engine.errors import EngineError
@@ -26,13 +27,13 @@ from engine.speculation import PromptLookup
 from engine.stream import TextStream
 from engine.tokenizer import ModelTokenizer
 from engine.types import (
-    Alternative,
     Event,
     FinishEvent,
     FinishReason,
     Request,
     Result,
     StartEvent,
+    StepSeen,
     TokenEvent,
 )
 
@@ -155,12 +156,10 @@ class Active:
 
     def accept(self, logits: Tensor) -> int:
         """Chooses the next token from this request's own logits [vocab], emits it, and ends what must end."""
-        s = self.request.sampling
-        shaped = sampling.apply(logits, sampling.penalty_steps(s, self.history))
-        free = shaped
-        if self.matcher:
-            shaped = self.matcher.apply(shaped)
-        token = sampling.choose(shaped, s, self.rng)
+        steps = self._shaping()
+        shaped = sampling.apply(logits, steps)
+        token = sampling.choose(shaped, self.request.sampling, self.rng)
+        event = self._seen(token, logits, shaped, steps)
         now = time.perf_counter()
         if self.prefilled_at is None:
             self.prefilled_at = now
@@ -169,10 +168,19 @@ class Active:
         if self.lookup:
             self.lookup.add(token)
         text, reason = self._read(token)
-        self.handle.put(self._token_event(token, text, logits, free, shaped))
+        index, at_ms = len(self.history.output) - 1, 1000 * (now - self.submitted_at)
+        self.handle.put(replace(event, index=index, text=text, at_ms=at_ms))
         if reason:
             self.finish(reason)
         return token
+
+    def _shaping(self) -> list[sampling.Step]:
+        """Penalties, then the grammar's mask: what changes logits before the filters."""
+        steps = sampling.penalty_steps(self.request.sampling, self.history)
+        if self.matcher:
+            allowed = self.matcher.allowed()
+            steps.append(("constraint", lambda x: x.masked_fill(~allowed.to(x.device), -torch.inf)))
+        return steps
 
     def _read(self, token: int) -> tuple[str, FinishReason | None]:
         """The text a token releases and why the output ends with it, if it does."""
@@ -194,22 +202,26 @@ class Active:
         text += self.stream.finish()
         return text, "stop_string" if self.stream.stopped else reason
 
-    def _token_event(self, token: int, text: str, raw: Tensor, free: Tensor, shaped: Tensor) -> TokenEvent:
-        index = len(self.history.output) - 1
-        at_ms = 1000 * (self.token_times[-1] - self.submitted_at)
+    def _seen(self, token: int, raw: Tensor, shaped: Tensor, steps: list[sampling.Step]) -> TokenEvent:
+        """What the request wants to see of this choice; index, text and time are filled in later."""
         count = self.request.sampling.logprobs
         if not count:
-            return TokenEvent(index, token, text, None, None, (), at_ms)
+            return TokenEvent(0, token, "", None, None, (), 0.0)
         log_p = raw.log_softmax(-1)
-        p = log_p.exp()
-        entropy = float(-(p * log_p).nansum())
-        kept = sampling.apply(shaped, sampling.filter_steps(self.request.sampling)).softmax(-1)
+        entropy = float(-(log_p.exp() * log_p).nansum())
+        seen = [
+            *alternatives.stages(raw, steps),
+            *alternatives.stages(shaped, alternatives.choosing_steps(self.request.sampling)),
+        ]
         ids = torch.topk(raw, min(count, raw.shape[-1])).indices.tolist()
-        found = tuple(Alternative(i, self.tokenizer.label(i), float(p[i]), float(kept[i])) for i in ids)
+        ids += [] if token in ids else [token]
         masked = None
         if self.matcher:
-            masked = float(free.softmax(-1)[shaped == -torch.inf].sum())
-        return TokenEvent(index, token, text, float(log_p[token]), entropy, found, at_ms, masked)
+            free = sampling.apply(raw, steps[:-1]).softmax(-1)
+            masked = float(free[shaped == -torch.inf].sum())
+        found = tuple(alternatives.alternative(i, self.tokenizer.label(i), log_p, seen) for i in ids)
+        kept = tuple(StepSeen(stage.name, stage.kept) for stage in seen)
+        return TokenEvent(0, token, "", float(log_p[token]), entropy, found, 0.0, masked, kept)
 
     def fail(self, error: Exception) -> None:
         """Ends the request with an error; others go on."""

@@ -166,10 +166,6 @@ class Matcher:
         flags = np.unpackbits(np.frombuffer(bits, dtype=np.uint8), bitorder="little")[: self.n_vocab]
         return torch.from_numpy(flags).bool()
 
-    def apply(self, logits: Tensor) -> Tensor:
-        """Logits with everything outside the grammar at -inf."""
-        return logits.masked_fill(~self.allowed().to(logits.device), -torch.inf)
-
     def consume(self, token_id: int) -> None:
         """Advances by a chosen token."""
         self._settle()

@@ -15,6 +15,7 @@ from engine.errors import InvalidRequest, PromptTooLong
 from engine.gguf_file import read_gguf
 from engine.gguf_weights import load_gguf
 from engine.loop import Limits, Loop
+from engine.observe import Observation, Observe, observe
 from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard
 from engine.tokenizer import ModelTokenizer, from_gguf
 from engine.tools import with_instructions
@@ -97,6 +98,10 @@ class Engine:
     def generate(self, request: Request) -> Result:
         """Submits and waits for the result."""
         return self.submit(request).result()
+
+    def observe(self, wanted: Observe) -> Observation:
+        """One forward pass with its attention, norms and logits. Raises `InvalidRequest`."""
+        return observe(self, wanted)
 
     def stats(self) -> dict[str, Any]:
         """What the loop is doing: running, waiting, KV bytes, steps, tokens, recent batch sizes."""

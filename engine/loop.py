@@ -6,7 +6,10 @@ import logging
 import queue
 import threading
 from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +20,7 @@ from engine.errors import EngineClosed
 from engine.prefix import PrefixCache, Source
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 __all__ = ["Handle", "Limits", "Loop"]
 
@@ -41,6 +45,7 @@ class Loop:
     def __init__(self, decoder: Decoder, limits: Limits) -> None:
         self.decoder, self.limits = decoder, limits
         self.inbox: queue.SimpleQueue[Active | None] = queue.SimpleQueue()
+        self.errands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self.waiting: deque[Active] = deque()
         self.active: list[Active] = []
         self.prefix = PrefixCache(limits.chunk, min(limits.prefix_bytes, limits.kv_bytes))
@@ -56,6 +61,18 @@ class Loop:
         if self.closed:
             raise EngineClosed
         self.inbox.put(item)
+
+    def call(self, work: Callable[[], T]) -> Future[T]:
+        """Has the loop's thread do something with the model between two steps; errors go to the caller.
+
+        Raises `EngineClosed` after `close`.
+        """
+        if self.closed:
+            raise EngineClosed
+        promise: Future[T] = Future()
+        self.errands.put((work, promise))
+        self.wake()
+        return promise
 
     def wake(self) -> None:
         """Makes an idle loop look again (a cancel is a flag, this is the nudge)."""
@@ -76,6 +93,7 @@ class Loop:
         while not self.closed:
             self._take_inbox()
             self._drop_cancelled()
+            self._run_errand()
             self._admit()
             try:
                 self._prefill_one()
@@ -90,6 +108,20 @@ class Loop:
         for item in [*self.active, *self.waiting, *self._drain()]:
             item.finish("cancelled")
         self.active.clear()
+        while not self.errands.empty():
+            self.errands.get()[1].set_exception(EngineClosed())
+
+    def _run_errand(self) -> None:
+        """One a step, so that errands and requests take turns."""
+        if self.errands.empty():
+            return
+        work, promise = self.errands.get()
+        if not promise.set_running_or_notify_cancel():
+            return
+        try:
+            promise.set_result(work())
+        except Exception as error:
+            promise.set_exception(error)
 
     def _drain(self) -> list[Active]:
         found = []
@@ -100,7 +132,8 @@ class Loop:
 
     def _take_inbox(self) -> None:
         """Moves new requests to the queue; sleeps only when there is nothing else to do."""
-        if not self.active and not self.waiting and (item := self.inbox.get()) is not None:
+        idle = not self.active and not self.waiting and self.errands.empty()
+        if idle and (item := self.inbox.get()) is not None:
             self.waiting.append(item)
         self.waiting.extend(self._drain())
 

@@ -284,12 +284,23 @@ class StartEvent:
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """A candidate token. `probability` is before any step, `kept` after all of them (0 when filtered out)."""
+    """A candidate token. `probability` is before any step, `kept` after all of them (0 when filtered out);
+    `after` is its probability after each step of the event, in order.
+    """
 
     token_id: int
     text: str
     probability: float
     kept: float
+    after: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepSeen:
+    """One step of sampling that was taken: its name and how many tokens it left."""
+
+    name: str
+    kept: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,8 +308,8 @@ class TokenEvent:
     """One token. `text` is the text it released: empty while bytes or a possible stop string are held back.
 
     `logprob` (natural log) and `entropy` (nats) are of the model's own distribution, before any step; None
-    unless
-    `Sampling.logprobs` is set. `masked` is the probability mass a constraint removed.
+    unless `Sampling.logprobs` is set. `masked` is the probability mass a constraint removed. `steps` are the
+    steps in order; `alternatives` are the likeliest tokens and, where it isn't among them, the chosen one.
     """
 
     index: int
@@ -309,6 +320,7 @@ class TokenEvent:
     alternatives: tuple[Alternative, ...]
     at_ms: float
     masked: float | None = None
+    steps: tuple[StepSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
