@@ -7,3 +7,4 @@ class PlaygroundConfig(AppConfig):
 
     def ready(self) -> None:
         from interview.playground import kinds  # noqa: F401  (registers what this app runs)
+        from interview.playground.next_token import kind  # noqa: F401

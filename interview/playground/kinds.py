@@ -94,14 +94,14 @@ def step_seen(event: TokenEvent) -> JSON:
     return {
         "entropy": short(event.entropy),
         "masked": short(event.masked),
-        "steps": [[step.name, step.kept] for step in getattr(event, "steps", ())],
+        "steps": [[step.name, step.kept] for step in event.steps],
         "top": [
             [
                 a.token_id,
                 a.text,
                 short(a.probability),
                 short(a.kept),
-                [short(p) for p in getattr(a, "after", ())],
+                [short(p) for p in a.after],
             ]
             for a in event.alternatives
         ],
@@ -148,4 +148,4 @@ def refuse_blank(body: JSON) -> None:
         )
 
 
-register(Kind(name="generate", title="Generate", execute=generate, check=check))
+register(Kind(name="generate", title="Generate", execute=generate, check=check, page="playground:generate"))

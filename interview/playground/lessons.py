@@ -27,4 +27,9 @@ LESSONS = (
         "Generate",
         "A prompt, every decoding control, and each token with what else it could have been. Go on from another token.",
     ),
+    Lesson(
+        "next-token",
+        "Next token",
+        "The loop by hand: every probability of a real step, the filters moving, a pick or a draw, undo.",
+    ),
 )

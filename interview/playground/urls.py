@@ -3,10 +3,13 @@ from __future__ import annotations
 from django.urls import path
 
 from interview.playground import views
+from interview.playground.next_token import views as next_token
 
 app_name = "playground"
 urlpatterns = [
     path("", views.playground, name="playground"),
     path("generate/", views.generate, name="generate"),
     path("generate/fork/", views.fork, name="fork"),
+    path("next-token/", next_token.next_token, name="next-token"),
+    path("next-token/step/", next_token.next_token_step, name="next-token-step"),
 ]

@@ -76,6 +76,7 @@ class Job:
 class Kind:
     """A named sort of run: `execute` works in the worker, `ended` runs in the finishing transaction.
 
+    `page` is the URL name of the page that shows such a run with `?run=`.
     A kind with a `check` may be queued through the API: it returns the input to store or raises InputRefused.
     """
 
@@ -85,6 +86,7 @@ class Kind:
     ended: Callable[[Run], None] | None = None
     check: Callable[[JSON], JSON] | None = None
     counts_against_quota: bool = True
+    page: str = ""
 
 
 _kinds: dict[str, Kind] = {}

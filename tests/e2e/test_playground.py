@@ -87,3 +87,25 @@ def test_a_token_shows_its_alternatives_and_another_path_is_taken(page: Page, ax
     kept = page.locator("code.kept").inner_text().replace("·", " ")
     assert kept.endswith(word), (kept, word)
     axed(page)
+
+
+def test_the_loop_by_hand(page: Page, axed: Axed) -> None:
+    page.goto("/playground/next-token/")
+    axed(page)
+    page.get_by_role("button", name="Read it").click()
+    expect(page.locator("#kept .value")).to_have_text("49\u202f152", timeout=20_000)
+    page.get_by_label("Top-k").fill("2")
+    expect(page.locator("#kept .value")).to_have_text("2")
+    first = page.get_by_role("button", name="Append").first
+    word = (first.get_attribute("aria-label") or "").removeprefix("Append ")
+    first.click()
+    appended = page.locator(".stream .is-picked")
+    expect(appended).to_have_count(1, timeout=20_000)
+    assert appended.inner_text().replace("·", " ").rstrip("\u200b") == word
+    expect(page.get_by_label("Top-k")).to_have_value("2")
+    page.get_by_role("button", name="Draw one and read on").click()
+    expect(appended).to_have_count(2, timeout=20_000)
+    page.get_by_text("Words, ids, vectors, logits").click()
+    axed(page)
+    page.get_by_role("link", name="Undo").click()
+    expect(appended).to_have_count(1)

@@ -74,6 +74,18 @@ def prompt_chips(tokens: list[list[Any]] | None) -> SafeString:
 
 
 @register.filter
-def times(left: float | None, right: float | None) -> float | None:
-    """A product, such as tokens times bytes a token."""
-    return None if left is None or right is None else left * right
+def text_chips(tokens: list[list[Any]] | None, appended: list[int] | None = None) -> SafeString:
+    """A text's tokens [id, text, is special, …]; the last ones, as many as were appended, are framed."""
+    rows = tokens or []
+    start = len(rows) - len(appended or [])
+    chips = (
+        format_html(
+            '<span class="token {}{}" data-id="{}">{}</span>',
+            "is-special" if row[2] else f"t{place % 6 + 1}",
+            " is-picked" if place >= start else "",
+            row[0],
+            visible(row[1]),
+        )
+        for place, row in enumerate(rows)
+    )
+    return mark_safe("".join(chips))

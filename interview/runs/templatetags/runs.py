@@ -7,13 +7,35 @@ import re
 from typing import Any
 
 from django import template
+from django.urls import reverse
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from interview.runs.kinds import kind_of
+from interview.runs.models import Run
 from interview.ui.templatetags.ui import plevel
 
 register = template.Library()
 EDGE = re.compile(r"^ +|\n")
+
+
+@register.filter
+def kind_title(run: Run) -> str:
+    """What sort of run it is, in words."""
+    try:
+        return kind_of(run).title
+    except KeyError:
+        return run.kind
+
+
+@register.filter
+def kind_page(run: Run) -> str:
+    """The address of the page that shows this run, empty where its kind has none."""
+    try:
+        page = kind_of(run).page
+    except KeyError:
+        return ""
+    return f"{reverse(page)}?run={run.pk}" if page else ""
 
 
 @register.filter
