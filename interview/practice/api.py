@@ -64,7 +64,7 @@ def _owner(request: HttpRequest) -> User:
 @router.post("/attempts", response={202: AttemptOut})
 def attempt_create(request: HttpRequest, body: AttemptIn) -> Status[AttemptOut]:
     """Submit an answer; the same key and text again give the same attempt."""
-    question = questions.question_get(body.question)
+    question = questions.question_get(body.question, _owner(request))
     if question is None:
         raise Http404("No such question.")
     attempt = services.attempt_submit(

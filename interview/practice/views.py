@@ -21,8 +21,8 @@ from interview.runs.services import IdempotencyConflict
 RECENT = 20
 
 
-def _question(question_id: str) -> Question:
-    found = questions.question_get(question_id)
+def _question(request: HttpRequest, question_id: str) -> Question:
+    found = questions.question_get(question_id, owner_of(request))
     if found is None:
         raise Http404("No such question.")
     return found
@@ -57,7 +57,7 @@ def _question_page(
 @require_safe
 def question(request: HttpRequest, question_id: str) -> HttpResponse:
     """A question with the box to answer it in; a draft is picked up where it was left."""
-    return _question_page(request, _question(question_id))
+    return _question_page(request, _question(request, question_id))
 
 
 @require_POST
@@ -68,7 +68,7 @@ def draft_save(request: HttpRequest, question_id: str) -> JsonResponse:
         return JsonResponse({"code": "invalid", "errors": form.errors}, status=422)
     try:
         draft = services.draft_save(
-            owner=owner_or_guest(request), question=_question(question_id), **form.cleaned_data
+            owner=owner_or_guest(request), question=_question(request, question_id), **form.cleaned_data
         )
     except services.StaleDraft as stale:
         return JsonResponse(
@@ -82,7 +82,7 @@ def draft_save(request: HttpRequest, question_id: str) -> JsonResponse:
 @require_POST
 def submit(request: HttpRequest, question_id: str) -> HttpResponse:
     """Submit an answer; a refused one comes back with its text and the reason."""
-    asked = _question(question_id)
+    asked = _question(request, question_id)
     text = storable(request.POST.get("text", ""))
     form = AnswerForm({**request.POST.dict(), "text": text})
     if not form.is_valid():

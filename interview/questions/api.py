@@ -8,6 +8,7 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from ninja import Field, Query, Router, Schema
 
+from interview.accounts.owners import owner_of
 from interview.plain_text import storable
 from interview.questions import selectors
 from interview.questions.models import Question
@@ -68,7 +69,7 @@ def question_list(request: HttpRequest, filters: Annotated[QuestionFilter, Query
 @router.get("/questions/{question_id}", response=QuestionOut)
 def question(request: HttpRequest, question_id: str) -> QuestionOut:
     """One question."""
-    found = selectors.question_get(storable(question_id)[:80])
+    found = selectors.question_get(storable(question_id)[:80], owner_of(request))
     if found is None:
         raise Http404("No such question.")
     return question_out(found)

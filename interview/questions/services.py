@@ -76,4 +76,5 @@ def _retire(bank: loader.Bank) -> int:
     questions = [question.id for question in bank.questions]
     topics = [topic.id for topic in bank.topics]
     Topic.objects.filter(retired__isnull=True).exclude(id__in=topics).update(retired=now)
-    return Question.objects.filter(retired__isnull=True).exclude(id__in=questions).update(retired=now)
+    left = Question.objects.filter(retired__isnull=True, owner__isnull=True, uid="").exclude(id__in=questions)
+    return left.update(retired=now)

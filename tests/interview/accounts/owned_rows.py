@@ -15,7 +15,9 @@ from django.utils import timezone
 from interview.accounts.models import User
 from interview.accounts.services import token_create
 from interview.practice.models import Attempt, Draft, ReviewCard
-from interview.questions.models import Question
+from interview.questions.content import content_from
+from interview.questions.models import Question, QuestionVersion, RubricVersion
+from interview.questions.own_services import question_write
 from interview.runs.models import Run, Trace
 from interview.teaching.models import Classroom, Membership, QuestionSet, SetItem
 
@@ -65,17 +67,36 @@ def trace(owner: User, question: Question) -> Model:
     return Trace.objects.create(run=run(owner, question), body={"prompt": MARK}, hash="0" * 64)
 
 
+def own_question(owner: User, question: Question) -> Question:
+    content = content_from({"uid": uuid.uuid4().hex, "prompt": MARK, "strong": MARK}, topics={"other"})
+    return question_write(owner=owner, content=content)[0]
+
+
+def question_version(owner: User, question: Question) -> Model:
+    return QuestionVersion.objects.filter(question=own_question(owner, question)).get()
+
+
+def rubric_version(owner: User, question: Question) -> Model:
+    return RubricVersion.objects.filter(question=own_question(owner, question)).get()
+
+
 # "model.field" of everything that points at a user, and the models that go with such a row.
 OWNED: dict[str, Maker] = {
     "accounts.apitoken.owner": api_token,
     "practice.attempt.owner": attempt,
     "practice.draft.owner": draft,
     "practice.reviewcard.owner": review_card,
+    "questions.question.owner": own_question,
     "runs.run.owner": run,
     "teaching.membership.owner": membership,
     "teaching.questionset.owner": question_set,
 }
-DEPENDENT: dict[str, Maker] = {"runs.trace": trace, "teaching.setitem": set_item}
+DEPENDENT: dict[str, Maker] = {
+    "questions.questionversion": question_version,
+    "questions.rubricversion": rubric_version,
+    "runs.trace": trace,
+    "teaching.setitem": set_item,
+}
 
 
 def make_everything(owner: User, question: Question) -> dict[str, Any]:
