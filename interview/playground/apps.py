@@ -7,4 +7,5 @@ class PlaygroundConfig(AppConfig):
 
     def ready(self) -> None:
         from interview.playground import kinds  # noqa: F401  (registers what this app runs)
-        from interview.playground.next_token import kind  # noqa: F401
+        from interview.playground.attention import kind as attention  # noqa: F401
+        from interview.playground.next_token import kind as next_token  # noqa: F401

@@ -32,4 +32,9 @@ LESSONS = (
         "Next token",
         "The loop by hand: every probability of a real step, the filters moving, a pick or a draw, undo.",
     ),
+    Lesson(
+        "attention",
+        "Attention",
+        "Where each position of your text reads from, layer by layer and head by head, with the causal mask.",
+    ),
 )

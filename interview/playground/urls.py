@@ -3,6 +3,7 @@ from __future__ import annotations
 from django.urls import path
 
 from interview.playground import views
+from interview.playground.attention import views as attention
 from interview.playground.next_token import views as next_token
 
 app_name = "playground"
@@ -12,4 +13,5 @@ urlpatterns = [
     path("generate/fork/", views.fork, name="fork"),
     path("next-token/", next_token.next_token, name="next-token"),
     path("next-token/step/", next_token.next_token_step, name="next-token-step"),
+    path("attention/", attention.attention, name="attention"),
 ]

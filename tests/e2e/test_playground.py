@@ -109,3 +109,18 @@ def test_the_loop_by_hand(page: Page, axed: Axed) -> None:
     axed(page)
     page.get_by_role("link", name="Undo").click()
     expect(appended).to_have_count(1)
+
+
+def test_attention_by_head_and_token(page: Page, axed: Axed) -> None:
+    page.goto("/playground/attention/")
+    axed(page)
+    page.get_by_role("button", name="Look").click()
+    expect(page.locator("#attention-map")).to_be_visible(timeout=20_000)
+    axed(page)
+    page.get_by_role("navigation", name="Head").get_by_role("link", name="3", exact=True).click()
+    expect(page.locator(".chip[aria-current]")).to_have_text("3")
+    page.locator(".attention-map a.row").nth(7).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#attention-map h2")).to_contain_text("because")
+    assert page.url.endswith("token=7")
+    axed(page)
