@@ -72,6 +72,14 @@ def integer(name: str, default: int, *, least: int, most: int) -> int:
     return int(value)
 
 
+def decimal(name: str, default: float, *, least: float, most: float) -> float:
+    """A number between `least` and `most`, with or without a decimal point."""
+    value = text(name, str(default))
+    if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9})?", value) or not least <= float(value) <= most:
+        raise refuse(name, value, f"a number from {least} to {most}, such as 0.15")
+    return float(value)
+
+
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
     value = text(name, default)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -15,14 +16,25 @@ def storable(text: str) -> str:
 
 
 def storable_json(value: Any) -> Any:
-    """The same for every string inside a JSON value, keys too."""
+    """The same for every string inside a JSON value, keys too; numbers as every database gives them back."""
     if isinstance(value, str):
         return storable(value)
+    if isinstance(value, float):
+        return _storable_number(value)
     if isinstance(value, dict):
         return {storable(str(key)): storable_json(part) for key, part in value.items()}
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [storable_json(part) for part in value]
     return value
+
+
+def _storable_number(value: float) -> float | int | None:
+    """JSON has no NaN or infinity; PostgreSQL knows no -0.0 and gives large whole numbers back as integers."""
+    if not math.isfinite(value):
+        return None
+    if value == 0:
+        return 0.0
+    return int(value) if abs(value) >= 1e16 else value
 
 
 def is_blank(text: str) -> bool:

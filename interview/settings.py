@@ -184,6 +184,10 @@ RUN_LEASE_SECONDS = env.integer("RUN_LEASE_SECONDS", 20, least=5, most=600)
 RUN_TIME_LIMIT_SECONDS = env.integer("RUN_TIME_LIMIT_SECONDS", 600, least=10, most=86_400)
 RUN_QUEUE_LIMIT = env.integer("RUN_QUEUE_LIMIT", 8, least=1, most=10_000)
 RUN_EVENTS_TTL_SECONDS = 3600
+TRACE_RETENTION_DAYS = env.integer("TRACE_RETENTION_DAYS", 0, least=0, most=36_500)
+TRACE_TEXT = env.choice("TRACE_TEXT", "keep", ["keep", "hash"])
+PRICE_INPUT_USD = env.decimal("PRICE_INPUT_USD", 0.0, least=0, most=100_000)
+PRICE_OUTPUT_USD = env.decimal("PRICE_OUTPUT_USD", 0.0, least=0, most=100_000)
 RUN_REAPER_SECONDS = 2
 WORKER_THREADS = env.integer("WORKER_THREADS", 16, least=1, most=256)
 

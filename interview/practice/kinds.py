@@ -27,6 +27,11 @@ def grade(job: Job) -> JSON:
 
 register(
     Kind(
-        name="grade", title="Grade", execute=grade, ended=services.attempt_graded, counts_against_quota=False
+        name="grade",
+        title="Grade",
+        execute=grade,
+        ended=services.attempt_graded,
+        counts_against_quota=False,
+        erasable=False,
     )
 )

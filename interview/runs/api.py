@@ -102,4 +102,9 @@ def trace(request: HttpRequest, run_id: uuid.UUID) -> dict[str, Any]:
     record = selectors.trace_get(_own(request, run_id))
     if record is None:
         raise Http404("This run has no trace yet: it is written when the run ends.")
-    return {"hash": record.hash, "trace": record.body}
+    link = record.entry
+    return {
+        "hash": record.hash,
+        "link": {"sequence": link.sequence, "previous": link.previous, "hash": link.hash},
+        "trace": record.body,
+    }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -49,6 +51,8 @@ class Job:
     cancelled: threading.Event = field(default_factory=threading.Event)
     stopping: threading.Event = field(default_factory=threading.Event)
     trace: JSON = field(default_factory=dict)
+    began: float = field(default_factory=time.monotonic)
+    expired: bool = False
     on_halt: Callable[[], None] | None = None
 
     @property
@@ -57,8 +61,19 @@ class Job:
 
     @property
     def halted(self) -> bool:
-        """Whether the owner cancelled or the worker is stopping."""
-        return self.cancelled.is_set() or self.stopping.is_set()
+        """Whether the owner cancelled, the worker is stopping, or the time is over."""
+        return self.cancelled.is_set() or self.stopping.is_set() or self.expired
+
+    @contextmanager
+    def stage(self, name: str, **facts: Any) -> Iterator[JSON]:
+        """Time a stage for the trace; what is put into the yielded dict stands beside its name."""
+        noted: JSON = {"name": name, **facts}
+        self.trace.setdefault("stages", []).append(noted)
+        began = time.perf_counter()
+        try:
+            yield noted
+        finally:
+            noted["ms"] = round(1000 * (time.perf_counter() - began), 2)
 
     def call_on_halt(self, action: Callable[[], None]) -> None:
         """Have `action` called once when the job is halted, at once if it already is."""
@@ -77,6 +92,7 @@ class Kind:
     """A named sort of run: `execute` works in the worker, `ended` runs in the finishing transaction.
 
     `page` is the URL name of the page that shows such a run with `?run=`.
+    `erasable` is off where another row needs the input and is itself what holds the owner's words.
     A kind with a `check` may be queued through the API: it returns the input to store or raises InputRefused.
     """
 
@@ -87,6 +103,7 @@ class Kind:
     check: Callable[[JSON], JSON] | None = None
     counts_against_quota: bool = True
     page: str = ""
+    erasable: bool = True
 
 
 _kinds: dict[str, Kind] = {}
@@ -102,13 +119,18 @@ def kind_of(run: Run) -> Kind:
     return _kinds[run.kind]
 
 
+def known(name: str) -> Kind | None:
+    """A kind by name, None for one this version doesn't know."""
+    return _kinds.get(name)
+
+
 def checked_input(kind: str, body: JSON) -> JSON:
     """The input of a run asked for through the API. Raises InputRefused."""
-    public = sorted(name for name, known in _kinds.items() if known.check is not None)
-    known = _kinds.get(kind)
-    if known is None or known.check is None:
+    public = sorted(name for name, each in _kinds.items() if each.check is not None)
+    found = known(kind)
+    if found is None or found.check is None:
         raise InputRefused("unknown_kind", f"Unknown kind {kind!r}. Allowed: {', '.join(public)}.")
-    return known.check(body)
+    return found.check(body)
 
 
 def quota_kinds() -> list[str]:

@@ -38,6 +38,10 @@ class Run(models.Model):
     )
     started = models.DateTimeField(null=True, blank=True)
     finished = models.DateTimeField(null=True, blank=True)
+    prompt_tokens = models.PositiveIntegerField(default=0)
+    completion_tokens = models.PositiveIntegerField(default=0)
+    origin = models.JSONField(default=dict, help_text="Which run this one replays or was forked from")
+    erased = models.DateTimeField(null=True, blank=True, help_text="When its texts were erased")
 
     class Meta:
         ordering = ["-created"]
@@ -67,10 +71,52 @@ class Run(models.Model):
         return self.state in ENDED
 
 
+class ChainEntry(models.Model):
+    """One link for each trace ever written: its hash covers the trace's hash and the link before. Never changed,
+    never deleted (runs/guards.py), and without anybody's words, so that it outlives the trace.
+    """
+
+    sequence = models.PositiveBigIntegerField(primary_key=True)
+    run = models.UUIDField(unique=True)
+    body_hash = models.CharField(max_length=64)
+    previous = models.CharField(max_length=64, unique=True)
+    hash = models.CharField(max_length=64, unique=True)
+    created = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.sequence}: {self.hash[:12]}"
+
+
+class Erasure(models.Model):
+    """Why the trace of a link is gone. The database lets a trace go only where one of these was written first."""
+
+    REASONS = [
+        ("account", "the account was deleted"),
+        ("retention", "its time was over"),
+        ("owner", "its owner asked"),
+    ]
+
+    entry = models.OneToOneField(ChainEntry, on_delete=models.PROTECT, related_name="erasure")
+    reason = models.CharField(max_length=16, choices=REASONS)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(reason__in=["account", "retention", "owner"]),
+                name="erasure_reason_is_known",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.entry_id}: {self.reason}"
+
+
 class Trace(models.Model):
-    """What one run did, written once when it ends; its hash covers the body."""
+    """What one run did, written once when it ends; its hash covers the body, and a link of the chain covers the hash."""
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="trace")
+    entry = models.OneToOneField(ChainEntry, on_delete=models.PROTECT, related_name="trace")
     body = models.JSONField()
     hash = models.CharField(max_length=64)
     created = models.DateTimeField(default=timezone.now)
@@ -82,3 +128,14 @@ class Trace(models.Model):
         if self.pk is not None:
             raise TypeError("A trace is written once and never changed.")
         super().save(*args, **kwargs)
+
+
+class RunShare(models.Model):
+    """A run that anybody who holds its link may read; deleting the row revokes the link."""
+
+    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="share")
+    key = models.CharField(max_length=43, unique=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"share of {self.run_id}"

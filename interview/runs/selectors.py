@@ -54,7 +54,7 @@ def run_get(run_id: uuid.UUID, owner: User | None) -> Run | None:
 
 def trace_get(run: Run) -> Trace | None:
     """The trace of an ended run."""
-    return Trace.objects.filter(run=run).first()
+    return Trace.objects.filter(run=run).select_related("entry").first()
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -14,12 +12,13 @@ from django.db.models import F
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from interview import __version__
 from interview.accounts.models import User
 from interview.plain_text import storable_json
 from interview.runs import kinds
+from interview.runs.chain import canonical_hash
 from interview.runs.connection import LOST
-from interview.runs.models import ATTEMPT_CAP, CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED, Run, Trace
+from interview.runs.models import ATTEMPT_CAP, CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED, Run
+from interview.runs.traces import trace_write
 
 REWAKE_AFTER = timedelta(seconds=60)
 WORKER_LOST = (
@@ -36,14 +35,15 @@ class IdempotencyConflict(Exception):
     """The same idempotency key came with another body."""
 
 
-def canonical_hash(value: Any) -> str:
-    """sha256 of a value as canonical JSON."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
-
-
 @transaction.atomic
-def run_create(*, owner: User, kind: str, input: dict[str, Any], idempotency_key: str | None = None) -> Run:
+def run_create(
+    *,
+    owner: User,
+    kind: str,
+    input: dict[str, Any],
+    idempotency_key: str | None = None,
+    origin: dict[str, Any] | None = None,
+) -> Run:
     """Store a run and wake a worker on commit. Raises QuotaExceeded, IdempotencyConflict."""
     input = storable_json(input)
     input_hash = canonical_hash([kind, input])
@@ -58,6 +58,7 @@ def run_create(*, owner: User, kind: str, input: dict[str, Any], idempotency_key
                 input=input,
                 input_hash=input_hash,
                 idempotency_key=idempotency_key or None,
+                origin=origin or {},
             )
     except IntegrityError:
         known = _run_by_key(owner, str(idempotency_key), input_hash)
@@ -142,42 +143,29 @@ def run_end_cancelled(run: Run, output: dict[str, Any] | None, trace: dict[str, 
 def _end(run: Run, state: str, reason: str, output: dict[str, Any] | None, trace: dict[str, Any]) -> bool:
     now = timezone.now()
     mine = Run.objects.filter(pk=run.pk, state=RUNNING, attempt=run.attempt)
+    usage = trace.get("usage") or {}
     ended = mine.update(
-        state=state, reason=reason, output=storable_json(output), finished=now, lease_until=None
+        state=state,
+        reason=reason,
+        output=storable_json(output),
+        finished=now,
+        lease_until=None,
+        prompt_tokens=F("prompt_tokens") + usage.get("prompt_tokens", 0),
+        completion_tokens=F("completion_tokens") + usage.get("completion_tokens", 0),
     )
     if not ended:
         log.info("late_finish_ignored", run=str(run.pk), attempt=run.attempt, state=state)
         return False
     run.refresh_from_db()
-    _write_trace(run, trace)
+    trace_write(run, trace)
     _tell_kind(run)
     return True
 
 
-def _write_trace(run: Run, trace: dict[str, Any]) -> None:
-    body = {
-        "run": str(run.pk),
-        "kind": run.kind,
-        "app_version": __version__,
-        "state": run.state,
-        "reason": run.reason,
-        "attempt": run.attempt,
-        "history": run.history,
-        "worker": run.worker,
-        "created": run.created.isoformat(),
-        "started": run.started.isoformat() if run.started else None,
-        "finished": run.finished.isoformat() if run.finished else None,
-        "request": run.input,
-        **trace,
-    }
-    body = storable_json(body)
-    Trace.objects.create(run=run, body=body, hash=canonical_hash(body))
-
-
 def _tell_kind(run: Run) -> None:
-    ended = kinds.kind_of(run).ended
-    if ended is not None:
-        ended(run)
+    kind = kinds.known(run.kind)
+    if kind is not None and kind.ended is not None:
+        kind.ended(run)
 
 
 @transaction.atomic
@@ -188,7 +176,7 @@ def run_cancel(run: Run) -> Run:
         state=CANCELLED, finished=now, cancel_requested=True
     ):
         run.refresh_from_db()
-        _write_trace(run, {})
+        trace_write(run, {})
         _tell_kind(run)
         return run
     Run.objects.filter(pk=run.pk, state=RUNNING).update(cancel_requested=True)

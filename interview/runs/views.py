@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 
 from asgiref.sync import sync_to_async
@@ -11,7 +10,6 @@ from django.http import (
     HttpRequest,
     HttpResponse,
     HttpResponseBase,
-    JsonResponse,
     StreamingHttpResponse,
 )
 from django.shortcuts import redirect, render
@@ -24,7 +22,7 @@ from interview.runs.models import Run
 PAGE = 50
 
 
-def _own_run(request: HttpRequest, run_id: uuid.UUID) -> Run:
+def own_run(request: HttpRequest, run_id: uuid.UUID) -> Run:
     run = selectors.run_get(run_id, owner_of(request))
     if run is None:
         raise Http404("No such run.")
@@ -42,7 +40,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """One run with what it made; the same view is the fragment that the page fetches when it has ended."""
-    own = _own_run(request, run_id)
+    own = own_run(request, run_id)
     template = "runs/run.html#run-result" if request.htmx else "runs/run.html"  # type: ignore[attr-defined]
     context = {"run": own, "standing": selectors.standing(own), "trace": selectors.trace_get(own)}
     return render(request, template, context)
@@ -51,7 +49,7 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 @require_safe
 def status(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """The standing as a fragment, for browsers without event streams; 286 tells htmx to stop asking."""
-    own = _own_run(request, run_id)
+    own = own_run(request, run_id)
     response = render(request, "runs/_status.html", {"run": own, "standing": selectors.standing(own)})
     if own.ended:
         response.status_code = 286
@@ -63,7 +61,7 @@ async def events(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
     """The run's event stream; `Last-Event-ID` (or `?after=`) resumes it."""
     if request.method != "GET":
         return HttpResponse(status=405, headers={"Allow": "GET"})
-    await sync_to_async(_own_run)(request, run_id)
+    await sync_to_async(own_run)(request, run_id)
     after = stream.resume_point(request.headers.get("Last-Event-ID"), request.GET.get("after"))
     return StreamingHttpResponse(
         stream.run_events(run_id, after),
@@ -75,22 +73,7 @@ async def events(request: HttpRequest, run_id: uuid.UUID) -> HttpResponseBase:
 @require_POST
 def cancel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """Stop a run; one that has ended stays as it is."""
-    own = services.run_cancel(_own_run(request, run_id))
+    own = services.run_cancel(own_run(request, run_id))
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "runs/_status.html", {"run": own, "standing": selectors.standing(own)})
     return redirect("runs:run", run_id=own.pk)
-
-
-@require_safe
-def trace(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """The immutable record of a run, as a page or (`?format=json`) as a file."""
-    own = _own_run(request, run_id)
-    record = selectors.trace_get(own)
-    if record is None:
-        raise Http404("This run has no trace yet: it is written when the run ends.")
-    if request.GET.get("format") == "json":
-        response = JsonResponse({"hash": record.hash, "trace": record.body}, json_dumps_params={"indent": 2})
-        response["Content-Disposition"] = f'attachment; filename="trace-{own.pk}.json"'
-        return response
-    raw = json.dumps(record.body, indent=2, ensure_ascii=False)
-    return render(request, "runs/trace.html", {"run": own, "trace": record, "raw": raw})

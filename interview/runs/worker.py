@@ -15,9 +15,10 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from interview.runs import kinds, services
+from interview.runs import kinds, retention, services
 from interview.runs.connection import LOST, client
 from interview.runs.events import Publisher
+from interview.runs.facts import engine_facts
 from interview.runs.models import RUNNING, Run
 from interview.runs.selectors import PRESENCE_KEY
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from engine import Engine, Grader
 
 CANCEL_POLL_SECONDS = 0.2
+PRUNE_SECONDS = 3600.0
+TOO_LONG = "It took longer than {} s, the most a run may take. Ask for less, or raise the limit."
 EPOCH_KEY = "prefill:queue-epoch"
 FAILED_INSIDE = (
     "Something in the worker failed. It is recorded; your input is kept and you can start it again."
@@ -99,16 +102,27 @@ class Worker:
         except kinds.Interrupted:
             services.run_requeue(run, event="worker_stopped", counts=False)
         except kinds.RunFailed as error:
+            self._complete(job)
             services.run_fail(run, str(error), job.trace)
         except Exception:  # a failing run must never take the worker or its neighbours down
             log.exception("run_failed", run=str(run.pk), kind=run.kind)
+            self._complete(job)
             services.run_fail(run, FAILED_INSIDE, {**job.trace, "error": traceback.format_exc(limit=20)})
         else:
+            self._complete(job)
             if job.cancelled.is_set():
                 services.run_end_cancelled(run, output, job.trace)
+            elif job.expired:
+                services.run_fail(run, TOO_LONG.format(settings.RUN_TIME_LIMIT_SECONDS), job.trace)
             else:
                 services.run_succeed(run, output, job.trace)
         return str(Run.objects.values_list("state", flat=True).get(pk=run.pk))
+
+    def _complete(self, job: kinds.Job) -> None:
+        """Add to the trace what is the same for every run that used the language model."""
+        if self.models is not None and job.trace.get("model"):
+            for name, fact in engine_facts(self.models.engine).items():
+                job.trace.setdefault(name, fact)
 
     def stop(self) -> None:
         """Ask every job to go back to the queue; new messages are left for the next worker."""
@@ -134,6 +148,8 @@ class Worker:
             (CANCEL_POLL_SECONDS, self._watch_cancels),
             (min(beat, 3.0), self._report),
             (beat, self._renew),
+            (1.0, self._watch_times),
+            (PRUNE_SECONDS, self._prune),
             (float(settings.RUN_REAPER_SECONDS), self._reap),
         ]
         due = [0.0] * len(paces)
@@ -166,6 +182,15 @@ class Worker:
                 job.cancelled.set()
                 job.halt()
 
+    def _watch_times(self) -> None:
+        """Halt what has run longer than a run may."""
+        with self._lock:
+            jobs = list(self.jobs.values())
+        for job in jobs:
+            if not job.expired and time.monotonic() - job.began > settings.RUN_TIME_LIMIT_SECONDS:
+                job.expired = True
+                job.halt()
+
     def _renew(self) -> None:
         if ids := self._ids():
             services.runs_heartbeat(self.name, ids)
@@ -180,6 +205,10 @@ class Worker:
         if models is not None:
             report["model"] = models.engine.card.name
         client().hset(PRESENCE_KEY, self.name, json.dumps(report))
+
+    def _prune(self) -> None:
+        if erased := retention.runs_prune():
+            log.info("runs_erased", count=erased)
 
     def _reap(self) -> None:
         services.runs_reap()

@@ -14,6 +14,7 @@ from interview.accounts.models import User
 from interview.practice.models import Attempt
 from interview.questions.models import Question
 from interview.runs import services
+from interview.runs.chain import canonical_hash
 from interview.runs.models import Run
 from tests.factories import ANSWER, make_attempt, make_run
 
@@ -117,7 +118,7 @@ def test_a_run_is_queued_read_cancelled_and_traced(owner_client: Client) -> None
     cancelled = json.loads(post(owner_client, f"/runs/{made['id']}/cancel", "").content)
     assert cancelled["state"] == "cancelled"
     record = owner_client.get(f"/api/v1/runs/{made['id']}/trace").json()
-    assert record["hash"] == services.canonical_hash(record["trace"])
+    assert record["hash"] == canonical_hash(record["trace"])
 
 
 @pytest.mark.parametrize("way", ["", "/trace"])

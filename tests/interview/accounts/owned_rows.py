@@ -18,7 +18,8 @@ from interview.practice.models import Attempt, Draft, ReviewCard
 from interview.questions.content import content_from
 from interview.questions.models import Question, QuestionVersion, RubricVersion
 from interview.questions.own_services import question_write
-from interview.runs.models import Run, Trace
+from interview.runs.models import Run, RunShare
+from interview.runs.traces import trace_write
 from interview.teaching.models import Classroom, Membership, QuestionSet, SetItem
 
 Maker = Callable[[User, Question], Model]
@@ -64,7 +65,11 @@ def set_item(owner: User, question: Question) -> Model:
 
 
 def trace(owner: User, question: Question) -> Model:
-    return Trace.objects.create(run=run(owner, question), body={"prompt": MARK}, hash="0" * 64)
+    return trace_write(run(owner, question), {"note": MARK})
+
+
+def run_share(owner: User, question: Question) -> Model:
+    return RunShare.objects.create(run=run(owner, question), key=f"{MARK} {uuid.uuid4().hex[:16]}")
 
 
 def own_question(owner: User, question: Question) -> Question:
@@ -94,6 +99,7 @@ OWNED: dict[str, Maker] = {
 DEPENDENT: dict[str, Maker] = {
     "questions.questionversion": question_version,
     "questions.rubricversion": rubric_version,
+    "runs.runshare": run_share,
     "runs.trace": trace,
     "teaching.setitem": set_item,
 }

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.runs import services
+from interview.runs.chain import canonical_hash
 from interview.runs.connection import client
 from interview.runs.models import Run, Trace
 from tests.factories import make_run
@@ -40,7 +41,7 @@ def test_success_writes_the_trace_once(owner: User) -> None:
     trace = Trace.objects.get(run=run)
     assert trace.body["state"] == "succeeded"
     assert trace.body["model"] == {"name": "m"}
-    assert trace.hash == services.canonical_hash(trace.body)
+    assert trace.hash == canonical_hash(trace.body)
     run.refresh_from_db()
     assert run.output == {"text": "hello"}
 

@@ -13,6 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from interview.accounts.models import User
 from interview.runs import services
+from interview.runs.chain import canonical_hash
 from interview.runs.models import Run
 from interview.runs.selectors import standing
 from tests.factories import make_run
@@ -88,7 +89,7 @@ def test_the_list_is_ones_own_in_few_queries(
 def test_the_trace_downloads_as_json_with_its_hash(run: Run, owner_client: Client) -> None:
     response = owner_client.get(reverse("runs:trace", args=[run.pk]) + "?format=json")
     record = json.loads(response.content)
-    assert record["hash"] == services.canonical_hash(record["trace"])
+    assert record["hash"] == canonical_hash(record["trace"])
     assert record["trace"]["model"]["sha256"] == "f" * 64
 
 

@@ -1,0 +1,54 @@
+"""Pages about what a run left: its trace, and letting go of it."""
+
+from __future__ import annotations
+
+import json
+import uuid
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from interview.runs import retention, selectors
+from interview.runs.chain import canonical_hash
+from interview.runs.models import Trace
+from interview.runs.views import own_run
+
+NO_TRACE = "This run has no trace: it is written when the run ends, and gone when its texts were erased."
+
+
+@require_safe
+def trace(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """The immutable record of a run, as a page or (`?format=json`) as a file."""
+    run = own_run(request, run_id)
+    record = selectors.trace_get(run)
+    if record is None:
+        raise Http404(NO_TRACE)
+    if request.GET.get("format") == "json":
+        return trace_file(record)
+    raw = json.dumps(record.body, indent=2, ensure_ascii=False)
+    context = {"run": run, "trace": record, "raw": raw, "intact": canonical_hash(record.body) == record.hash}
+    return render(request, "runs/trace.html", context)
+
+
+def trace_file(record: Trace) -> HttpResponse:
+    """A trace as a JSON file, with its hash and its link of the chain."""
+    link = record.entry
+    body = {
+        "hash": record.hash,
+        "link": {"sequence": link.sequence, "previous": link.previous, "hash": link.hash},
+        "trace": record.body,
+    }
+    response = JsonResponse(body, json_dumps_params={"indent": 2})
+    response["Content-Disposition"] = f'attachment; filename="trace-{record.run_id}.json"'
+    return response
+
+
+@require_POST
+def erase(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """Erase an ended run's texts and trace for good."""
+    run = own_run(request, run_id)
+    if retention.run_erase(run):
+        messages.success(request, "The texts of this run and its trace are erased.")
+    return redirect("runs:run", run_id=run.pk)
