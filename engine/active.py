@@ -20,8 +20,9 @@ import torch
 from torch import Tensor
 
 from engine import alternatives, sampling
+from engine.adapters import Adapter
 from engine.constraints import Constraint, Matcher, parse
-from engine.decoder import KVCache
+from engine.decoder import KVCache, Segment
 from engine.errors import EngineError
 from engine.speculation import PromptLookup
 from engine.stream import TextStream
@@ -93,6 +94,7 @@ class Active:
         max_tokens: int,
         constraint: Constraint | None = None,
         matcher: Matcher | None = None,
+        adapter: Adapter | None = None,
     ) -> None:
         self.request, self.prompt_ids, self.rendered, self.handle = request, prompt_ids, rendered, handle
         self.tokenizer, self.max_tokens = tokenizer, max_tokens
@@ -108,7 +110,7 @@ class Active:
         self.token_times: list[float] = []
         self.batch_sizes: list[int] = []
         self.stats: dict[str, Any] = {"seed": self.seed}
-        self.constraint, self.matcher = constraint, matcher
+        self.constraint, self.matcher, self.adapter = constraint, matcher, adapter
         self.lookup = None if request.speculate == 0 else PromptLookup(prompt_ids, request.speculate)
         self.kv_bytes_per_token = 0
         self.announced = False
@@ -128,6 +130,10 @@ class Active:
     def prefilling(self) -> bool:
         """True until the first token was chosen."""
         return not self.history.output
+
+    def segment(self, cache: KVCache, length: int) -> Segment:
+        """New tokens of this request, with its adapter."""
+        return Segment(cache, length, self.adapter.updates if self.adapter else None)
 
     def admit(self, cache: KVCache) -> None:
         """Leaves the queue with its KV memory."""

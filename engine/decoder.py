@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from engine.linear import Linear
+from engine.lora import Updates, groups, product
 from engine.rope import RopeScaling, rope_tables
 
 # A segment of at most so many rows is a token with its drafts.
@@ -107,10 +108,14 @@ class KVCache:
 
 @dataclass(slots=True)
 class Segment:
-    """A run of new tokens of one sequence: they take positions cache.length, cache.length + 1, ..."""
+    """A run of new tokens of one sequence: they take positions cache.length, cache.length + 1, ...
+
+    `updates` are an adapter's; sequences of one batch may have different ones.
+    """
 
     cache: KVCache
     length: int
+    updates: Updates | None = None
 
 
 @dataclass(slots=True)
@@ -179,13 +184,16 @@ class Decoder:
         x = self.embedding[ids].float()
         cos, sin = self._positions(segments)
         views = [self._views(s) for s in segments]
+        changed = groups(segments)
         for index, layer in enumerate(self.layers):
             if probe:
                 probe.layer_input(index, x)
-            heads = self._heads(layer, layer.attn_norm(x, self.dtype), cos, sin)
-            x += layer.out(self._attention(index, heads, views, probe))
-            gate, up = layer.gate_up(layer.mlp_norm(x, self.dtype)).chunk(2, -1)
-            x += layer.down(F.silu(gate).mul_(up))
+            flat = product(layer.qkv, layer.attn_norm(x, self.dtype), index, "qkv", changed)
+            heads = self._heads(layer, flat, cos, sin)
+            x += product(layer.out, self._attention(index, heads, views, probe), index, "out", changed)
+            inner = product(layer.gate_up, layer.mlp_norm(x, self.dtype), index, "gate_up", changed)
+            gate, up = inner.chunk(2, -1)
+            x += product(layer.down, F.silu(gate).mul_(up), index, "down", changed)
         for segment in segments:
             segment.cache.length += segment.length
         if probe:
@@ -226,10 +234,10 @@ class Decoder:
         mask = torch.zeros(new, past + new, dtype=self.dtype, device=self.device)
         return mask.masked_fill_(~allowed, -torch.inf)
 
-    def _heads(self, layer: Layer, h: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def _heads(self, layer: Layer, flat: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Queries, keys, values [rows, n_heads + 2 n_kv_heads, head_dim], the first two rotated in place."""
         s = self.shape
-        heads = layer.qkv(h).view(h.shape[0], s.n_heads + 2 * s.n_kv_heads, s.head_dim)
+        heads = flat.view(flat.shape[0], s.n_heads + 2 * s.n_kv_heads, s.head_dim)
         turned = heads[:, : s.n_heads + s.n_kv_heads]
         if layer.q_norm and layer.k_norm:
             turned[:, : s.n_heads] = layer.q_norm(turned[:, : s.n_heads].float(), self.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -10,12 +11,14 @@ import torch
 
 from engine import chat, constraints, registry
 from engine.active import Active, Handle
-from engine.decoder import Decoder
+from engine.adapters import SHIPPED, Adapter, load_adapter
+from engine.decoder import Decoder, Segment
 from engine.errors import InvalidRequest, PromptTooLong
 from engine.gguf_file import read_gguf
 from engine.gguf_weights import load_gguf
 from engine.loop import Limits, Loop
 from engine.observe import Observation, Observe, observe
+from engine.reading import Passages
 from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard
 from engine.tokenizer import ModelTokenizer, from_gguf
 from engine.tools import with_instructions
@@ -31,6 +34,8 @@ class Engine:
     ) -> None:
         self.decoder, self.tokenizer, self.card = decoder, tokenizer, card
         self.grammars = constraints.Grammars(tokenizer, decoder.shape.vocab_size)
+        self.adapters: dict[str, Adapter] = {}
+        self.passages = Passages()
         self.loop = Loop(decoder, limits or Limits())
 
     @classmethod
@@ -70,8 +75,7 @@ class Engine:
 
     def submit(self, request: Request) -> Handle:
         """Queues a request. Raises `InvalidRequest` or `PromptTooLong` at once when it can't run."""
-        if request.adapter is not None:
-            raise InvalidRequest("unknown_adapter", f"no adapter {request.adapter!r} is attached", "adapter")
+        adapter = self.adapter(request.adapter) if request.adapter is not None else None
         constraint = constraints.of_request(request)
         matcher = self.grammars.matcher(constraint) if constraint else None
         request = with_instructions(request)
@@ -90,6 +94,7 @@ class Engine:
             min(request.sampling.max_tokens, room),
             constraint,
             matcher,
+            adapter,
         )
         self._check_memory(item)
         self.loop.submit(item)
@@ -102,6 +107,41 @@ class Engine:
     def observe(self, wanted: Observe) -> Observation:
         """One forward pass with its attention, norms and logits. Raises `InvalidRequest`."""
         return observe(self, wanted)
+
+    def attach(self, folder: Path, name: str | None = None) -> Adapter:
+        """Loads an adapter; requests name it by `name` (the folder's own by default). Raises `ModelError`."""
+        loaded = load_adapter(folder, self.decoder, self.card.sha256, name)
+        self.adapters[loaded.name] = loaded
+        return loaded
+
+    def detach(self, name: str) -> None:
+        """Forgets an adapter; requests that run with it go on."""
+        self.adapters.pop(name, None)
+
+    def adapter(self, name: str) -> Adapter:
+        """The attached adapter of that name; one that ships with the engine is attached on first use."""
+        if name not in self.adapters and re.fullmatch(r"[a-z][a-z0-9-]*", name) and (SHIPPED / name).is_dir():
+            self.attach(SHIPPED / name)
+        if name not in self.adapters:
+            raise InvalidRequest("unknown_adapter", f"no adapter {name!r} is attached", "adapter")
+        return self.adapters[name]
+
+    def classify(self, prompt: str, adapter: str) -> dict[str, float]:
+        """The adapter's class probabilities for a text, by its head on the last token. Raises `InvalidRequest`."""
+        chosen = self.adapter(adapter)
+        if not chosen.classes:
+            raise InvalidRequest("no_head", f"adapter {adapter!r} has no classification head", "adapter")
+        ids = self.tokenizer.with_bos(self.tokenizer.encode(prompt))
+        if not ids:
+            raise InvalidRequest("empty_prompt", "the prompt has no tokens", "prompt")
+        self._check_length(len(ids))
+        return self.loop.call(lambda: self._classify(ids, chosen)).result()
+
+    @torch.inference_mode()
+    def _classify(self, ids: list[int], adapter: Adapter) -> dict[str, float]:
+        cache = self.decoder.new_cache(len(ids))
+        rows = torch.tensor(ids, device=self.decoder.device)
+        return adapter.scores(self.decoder.forward(rows, [Segment(cache, len(ids), adapter.updates)])[-1])
 
     def stats(self) -> dict[str, Any]:
         """What the loop is doing: running, waiting, KV bytes, steps, tokens, recent batch sizes."""

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from engine.active import Active, Handle
-from engine.decoder import Decoder, KVCache, Segment
+from engine.decoder import Decoder, KVCache
 from engine.errors import EngineClosed
 from engine.prefix import PrefixCache, Source
 
@@ -181,20 +181,23 @@ class Loop:
         item.announce()
         chunk = item.remaining_prompt[: self.limits.chunk]
         hidden = self.decoder.forward(
-            torch.tensor(chunk, device=self.decoder.device), [Segment(item.cache, len(chunk))]
+            torch.tensor(chunk, device=self.decoder.device), [item.segment(item.cache, len(chunk))]
         )
         if not item.remaining_prompt:
             self._accept(item, self.decoder.logits(hidden[-1:])[0])
 
     def _source(self, item: Active) -> Source:
-        return Source(np.asarray(item.prompt_ids + item.history.output), item.request.adapter, item.cache)
+        adapter = item.adapter.key if item.adapter else None
+        return Source(np.asarray(item.prompt_ids + item.history.output), adapter, item.cache)
 
     def _reuse(self, item: Active) -> None:
         """Takes over what another request, finished or running, has computed of the same beginning."""
         if item.cache is None or self.limits.prefix_bytes == 0:
             return
         others = [self._source(a) for a in self.active if a is not item and a.cache is not None]
-        found = self.prefix.find(item.prompt_ids, item.request.adapter, item.cache.length, others)
+        found = self.prefix.find(
+            item.prompt_ids, item.adapter.key if item.adapter else None, item.cache.length, others
+        )
         if found:
             source, length = found
             item.cached_tokens += length - item.cache.length
@@ -232,7 +235,9 @@ class Loop:
 
     def _decode(self, group: list[tuple[Active, list[int]]], batch_size: int) -> None:
         ids = [token for item, draft in group for token in (item.history.output[-1], *draft)]
-        segments = [Segment(item.cache, 1 + len(draft)) for item, draft in group if item.cache is not None]
+        segments = [
+            item.segment(item.cache, 1 + len(draft)) for item, draft in group if item.cache is not None
+        ]
         hidden = self.decoder.forward(torch.tensor(ids, device=self.decoder.device), segments)
         logits = self.decoder.logits(hidden)
         row = 0
