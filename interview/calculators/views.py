@@ -23,6 +23,7 @@ from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, find, run
 from interview.calculators.formulas.units import number_text
 from interview.calculators.formulas.weights import total
+from interview.calculators.kinds import MEASURES
 from interview.calculators.scales import whole
 
 PAGE_ONLY = ("embed", "vs", "csrfmiddlewaretoken")
@@ -118,12 +119,15 @@ def respond(
     context = page.context(outcome, request.build_absolute_uri(path)) | dict(extra or {})
     context |= page.comparison_context(outcome, others) | {"canonical": path}
     context |= {"embed": embed, "own_query": _own_query(outcome), "card": card_of(request, outcome)}
+    context["measure"] = MEASURES.get(outcome.calculator.slug)
     is_fragment = wants_fragment(request)
     is_own = is_fragment and request.htmx.target == "result"  # type: ignore[attr-defined]  # HtmxMiddleware
     # Another page (home) may show a calculator's reading: it gets no part that belongs to the calculator's own page.
     fragment = "calculators/_answer.html" if is_own else "calculators/_reading.html"
     template = fragment if is_fragment else "calculators/page.html"
-    response = render(request, template, context, status=422 if outcome.errors else 200)
+    # A page answers 422 to refused input; a fragment, which the script asked for with every keystroke, shows the errors
+    # and is no failed request.
+    response = render(request, template, context, status=422 if outcome.errors and not is_fragment else 200)
     if is_own and outcome.result and not context["is_long"]:
         response["HX-Replace-Url"] = f"{path}{'&embed=1' if embed else ''}"
     response["Vary"] = "HX-Request, Cookie"

@@ -52,3 +52,15 @@ def test_the_number_stays_in_sight_on_a_phone(page: Page) -> None:
     page.goto("/calculators/kv-cache/")
     page.get_by_label("Cache dtype").scroll_into_view_if_needed()
     expect(page.locator(".headline-number").first).to_be_in_viewport()
+
+
+def test_the_model_confirms_the_bytes(page: Page, axed: Axed) -> None:
+    page.goto("/calculators/kv-cache/")
+    page.fill("#f-tokens", "64")
+    expect(page).to_have_url(re.compile(r"tokens=64"))
+    page.get_by_role("button", name="Run it on the model").click()
+    expect(page.locator("#proof .status.is-done")).to_be_visible(timeout=30_000)
+    row = page.locator("#proof tr", has_text="Bytes of all sequences")
+    expect(row).to_contain_text("1\u202f474\u202f560 bytes")  # 64 × 2 × 30 layers × 3 heads × 64 × 2 bytes
+    expect(row).to_contain_text("equal")
+    axed(page)

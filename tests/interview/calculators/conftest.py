@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from hypothesis import settings
+
+from engine.llm import Engine
+from engine.registry import DEFAULT_DIR
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    """The local model, as the worker loads it."""
+    with Engine.load(models_dir=Path(os.environ.get("MODELS_DIR", str(DEFAULT_DIR))), threads=2) as loaded:
+        yield loaded

@@ -91,7 +91,9 @@ def test_errors_stand_beside_their_field_and_nothing_is_lost(client: Client) -> 
 
 def test_errors_reach_the_fragment_too(client: Client) -> None:
     response = client.get(f"{KV}?tokens=12x", headers={"HX-Request": "true", "HX-Target": "result"})
-    assert response.status_code == 422 and "HX-Replace-Url" not in response
+    assert (
+        response.status_code == 200 and "HX-Replace-Url" not in response
+    )  # no failed request in the console
     assert 'id="f-tokens-e" hx-swap-oob="true">' in response.content.decode()
 
 
