@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django import forms
 
+from interview.practice.models import Review
+
 LARGEST_SECONDS = 60 * 60 * 24 * 7
 
 
@@ -16,6 +18,12 @@ class AnswerForm(forms.Form):
 
     def clean_elapsed_seconds(self) -> int:
         return self.cleaned_data["elapsed_seconds"] or 0
+
+
+class RatingForm(forms.Form):
+    """How well it was known."""
+
+    rating = forms.TypedChoiceField(choices=Review.RATINGS, coerce=int)
 
 
 class DraftForm(forms.Form):

@@ -17,6 +17,7 @@ def grade(job: Job) -> JSON:
         question=job.input["question"],
         answer=job.input["answer"],
         rubric=Rubric.from_dict(job.input["rubric"]),
+        reference=job.input.get("reference") or None,
     )
     job.trace["timings"] = {"grade_ms": round((time.perf_counter() - started) * 1000, 2)}
     job.trace["rubric_hash"] = job.input["rubric_hash"]

@@ -71,20 +71,66 @@ class Attempt(models.Model):
         return f"attempt {self.id} at {self.question_id}"
 
 
+class Dispute(models.Model):
+    """A learner says that a verdict is wrong; it needs review until they take that back."""
+
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="dispute")
+    note = models.TextField(blank=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created"]
+
+    def __str__(self) -> str:
+        return f"dispute of {self.attempt_id}"
+
+
 class ReviewCard(models.Model):
-    """When a question is due again for one learner (FSRS state; times in UTC)."""
+    """When a question is due again for one learner: an FSRS state, and a day of the learner's own calendar.
+
+    The day moves with them: it begins at midnight wherever they are. `due` is that midnight in UTC as it was foreseen.
+    """
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="review_cards")
     question = models.ForeignKey("questions.Question", on_delete=models.CASCADE, related_name="+")
     state = models.JSONField()
     due = models.DateTimeField()
+    due_on = models.DateField()
     updated = models.DateTimeField(default=timezone.now)
 
     class Meta:
-        ordering = ["due"]
+        ordering = ["due_on", "pk"]
+        indexes = [models.Index(fields=["owner", "due_on"], name="review_card_owner_due_on")]
         constraints = [
             models.UniqueConstraint("owner", "question", name="review_card_one_per_owner_and_question")
         ]
 
     def __str__(self) -> str:
-        return f"{self.question_id} due {self.due:%Y-%m-%d}"
+        return f"{self.question_id} due {self.due_on}"
+
+
+class Review(models.Model):
+    """One review of a card: what the verdict proposed, what the learner chose, and the state before it."""
+
+    RATINGS = [(1, "Again"), (2, "Hard"), (3, "Good"), (4, "Easy")]
+
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="reviews")
+    attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="review")
+    proposed = models.PositiveSmallIntegerField(choices=RATINGS)
+    rating = models.PositiveSmallIntegerField(choices=RATINGS)
+    before = models.JSONField(null=True)
+    day = models.DateField(help_text="The learner's calendar day when it happened")
+    counts = models.BooleanField(default=True, help_text="Whether it keeps the streak")
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created"]
+        indexes = [models.Index(fields=["owner", "day"], name="review_owner_day")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(rating__range=(1, 4), proposed__range=(1, 4)), name="review_rating_1_to_4"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"review of {self.attempt_id}: {self.get_rating_display()}"

@@ -5,15 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from django.db.models import QuerySet
-from django.utils import timezone
 
 from interview.accounts.models import User
-from interview.practice.models import Attempt, Draft, ReviewCard
+from interview.practice.models import Attempt, Dispute, Draft, ReviewCard
 from interview.questions.models import Question
 
 STATES = ("met", "partial", "missing", "contradicted")
@@ -48,18 +46,6 @@ def attempt_list(owner: User | None) -> QuerySet[Attempt]:
     return attempts.filter(owner=owner) if owner else attempts.none()
 
 
-def due_list(owner: User | None, now: datetime | None = None) -> QuerySet[ReviewCard]:
-    """Cards due by now, the longest overdue first."""
-    cards = ReviewCard.objects.select_related("question__topic")
-    return cards.filter(owner=owner, due__lte=now or timezone.now()) if owner else cards.none()
-
-
-def upcoming_list(owner: User | None, now: datetime | None = None) -> QuerySet[ReviewCard]:
-    """Cards due later, the next first."""
-    cards = ReviewCard.objects.select_related("question__topic")
-    return cards.filter(owner=owner, due__gt=now or timezone.now()) if owner else cards.none()
-
-
 def draft_list(owner: User | None) -> QuerySet[Draft]:
     """Drafts with text in them, the last touched first."""
     drafts = Draft.objects.select_related("question").exclude(text="").order_by("-updated")
@@ -69,6 +55,11 @@ def draft_list(owner: User | None) -> QuerySet[Draft]:
 def card_get(owner: User, question: Question) -> ReviewCard | None:
     """The owner's review card for a question."""
     return ReviewCard.objects.filter(owner=owner, question=question).first()
+
+
+def dispute_get(attempt: Attempt) -> Dispute | None:
+    """What the learner says against a verdict."""
+    return Dispute.objects.filter(attempt=attempt).first()
 
 
 @dataclass(frozen=True)

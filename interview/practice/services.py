@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -10,8 +9,8 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.plain_text import is_blank, storable
-from interview.practice.models import ANSWER_LIMIT, Attempt, Draft, ReviewCard
-from interview.practice.scheduling import rating_for, review
+from interview.practice.models import ANSWER_LIMIT, Attempt, Draft
+from interview.practice.reviews import review_record
 from interview.questions.models import Question
 from interview.runs.models import Run
 from interview.runs.services import IdempotencyConflict, run_create
@@ -79,7 +78,7 @@ def attempt_submit(
     }
     attempt, made = _create_once(owner, idempotency_key, fields)
     if made:
-        _queue(attempt, asked=question.prompt, rubric=question.rubric.body)
+        _queue(attempt, asked=question.prompt, rubric=question.rubric.body, reference=question.strong)
         Draft.objects.filter(owner=owner, question=question).delete()
     return attempt
 
@@ -142,7 +141,7 @@ def _create_once(owner: User, key: str, fields: dict[str, Any]) -> tuple[Attempt
         return known, False
 
 
-def _queue(attempt: Attempt, *, asked: str, rubric: dict[str, Any]) -> None:
+def _queue(attempt: Attempt, *, asked: str, rubric: dict[str, Any], reference: str = "") -> None:
     run = run_create(
         owner=attempt.owner,
         kind=KIND,
@@ -152,6 +151,7 @@ def _queue(attempt: Attempt, *, asked: str, rubric: dict[str, Any]) -> None:
             "answer": attempt.text,
             "rubric": rubric,
             "rubric_hash": attempt.rubric.hash,
+            "reference": reference,
         },
         idempotency_key=f"attempt-{attempt.pk}",
     )
@@ -170,23 +170,7 @@ def attempt_graded(run: Run) -> None:
     )
     attempt = Attempt.objects.filter(pk=run.input["attempt"]).first()
     if kept and attempt is not None and attempt.parent_id is None:
-        review_update(attempt)
-
-
-def review_update(attempt: Attempt) -> ReviewCard | None:
-    """Move the question's next date by this attempt's verdict; one that was not assessed moves nothing."""
-    verdict = attempt.verdict
-    if verdict is None or verdict["verdict"] == "not_assessed":
-        return None
-    now = timezone.now()
-    card = ReviewCard.objects.filter(owner_id=attempt.owner_id, question_id=attempt.question_id).first()
-    state, due = review(card.state if card else None, rating_for(verdict["score"], verdict["verdict"]), now)
-    card, _ = ReviewCard.objects.update_or_create(
-        owner_id=attempt.owner_id,
-        question_id=attempt.question_id,
-        defaults={"state": state, "due": due, "updated": now},
-    )
-    return card
+        review_record(attempt)
 
 
 def attempt_regrade(attempt: Attempt) -> Attempt:
@@ -202,57 +186,3 @@ def attempt_regrade(attempt: Attempt) -> Attempt:
     )
     attempt.save(update_fields=["run"])
     return attempt
-
-
-@dataclass(frozen=True)
-class Adoption:
-    """What happened to a guest's drafts when they signed in."""
-
-    moved: int
-    merged: int
-
-
-@transaction.atomic
-def drafts_adopt(*, guest: User, user: User) -> Adoption:
-    """Give a guest's drafts to an account. Where both have one, both texts are kept, the newer first."""
-    moved = merged = 0
-    for draft in Draft.objects.filter(owner=guest):
-        mine = Draft.objects.filter(owner=user, question_id=draft.question_id).first()
-        if mine is None:
-            draft.owner = user
-            draft.save(update_fields=["owner"])
-            moved += 1
-            continue
-        mine.text = _both_texts(mine, draft)
-        mine.revision = max(mine.revision, draft.revision) + 1
-        mine.updated = timezone.now()
-        mine.save(update_fields=["text", "revision", "updated"])
-        draft.delete()
-        merged += 1
-    return Adoption(moved, merged)
-
-
-def _both_texts(mine: Draft, guests: Draft) -> str:
-    newer, older = sorted((mine, guests), key=lambda draft: draft.updated, reverse=True)
-    if is_blank(older.text) or older.text.strip() in newer.text:
-        return newer.text
-    if is_blank(newer.text) or newer.text.strip() in older.text:
-        return older.text
-    return f"{newer.text}\n\n{older.text}"
-
-
-@transaction.atomic
-def cards_adopt(*, guest: User, user: User) -> int:
-    """Give a guest's review cards to an account; where both have one, the earlier due date stays."""
-    moved = 0
-    for card in ReviewCard.objects.filter(owner=guest):
-        mine = ReviewCard.objects.filter(owner=user, question_id=card.question_id).first()
-        if mine is not None and mine.due <= card.due:
-            card.delete()
-            continue
-        if mine is not None:
-            mine.delete()
-        card.owner = user
-        card.save(update_fields=["owner"])
-        moved += 1
-    return moved

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.signals import account_leaving, guest_adopted
-from interview.practice import services
+from interview.practice import adoption
 from interview.practice.models import Attempt
 from interview.questions.models import Question
 
@@ -16,8 +16,8 @@ from interview.questions.models import Question
 @receiver(guest_adopted)
 def merge_practice(*, guest: User, user: User, **_: object) -> None:
     """Merge what an account may hold only once for a question: drafts and review cards."""
-    services.drafts_adopt(guest=guest, user=user)
-    services.cards_adopt(guest=guest, user=user)
+    adoption.drafts_adopt(guest=guest, user=user)
+    adoption.cards_adopt(guest=guest, user=user)
 
 
 @receiver(account_leaving)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.plain_text import storable, word_count
-from interview.practice import selectors, services
+from interview.practice import review_selectors, selectors, services
 from interview.practice.forms import AnswerForm, DraftForm
 from interview.practice.models import ANSWER_LIMIT, Attempt
 from interview.questions import selectors as questions
@@ -28,7 +28,8 @@ def _question(request: HttpRequest, question_id: str) -> Question:
     return found
 
 
-def _own_attempt(request: HttpRequest, attempt_id: uuid.UUID) -> Attempt:
+def own_attempt(request: HttpRequest, attempt_id: uuid.UUID) -> Attempt:
+    """An attempt of whoever asks; 404 for everybody else."""
     attempt = selectors.attempt_get(attempt_id, owner_of(request))
     if attempt is None:
         raise Http404("No such attempt.")
@@ -99,14 +100,15 @@ def submit(request: HttpRequest, question_id: str) -> HttpResponse:
 @require_safe
 def attempt(request: HttpRequest, attempt_id: uuid.UUID) -> HttpResponse:
     """An attempt: its place in the queue while it waits, then the verdict; page and fragment from here."""
-    own = _own_attempt(request, attempt_id)
+    own = own_attempt(request, attempt_id)
     if own.parent_id is not None:
         return redirect("practice:attempt", attempt_id=own.parent_id)
     fragment = "#verdict" if request.htmx else ""  # type: ignore[attr-defined]
-    return render(request, f"practice/attempt.html{fragment}", _attempt_context(own))
+    return render(request, f"practice/attempt.html{fragment}", attempt_context(own))
 
 
-def _attempt_context(own: Attempt, *, probe_text: str = "", probe_error: str = "") -> dict[str, object]:
+def attempt_context(own: Attempt, *, probe_text: str = "", probe_error: str = "") -> dict[str, object]:
+    """What the page of an attempt shows."""
     verdict = selectors.verdict_view(own)
     pending = [answer.run for answer in own.probe_attempts.select_related("run") if answer.verdict is None]
     return {
@@ -118,6 +120,9 @@ def _attempt_context(own: Attempt, *, probe_text: str = "", probe_error: str = "
             for probe in (verdict.answered_probes if verdict else [])
         ],
         "card": selectors.card_get(own.owner, own.question),
+        "ratings": review_selectors.rating_choices(own) if verdict else [],
+        "next_due": review_selectors.next_due(own.owner, but=own.question_id) if verdict else None,
+        "disputed": selectors.dispute_get(own) if verdict else None,
         "run": own.run if verdict is None else next(iter(pending), None),
         "standing": runs.standing(own.run) if verdict is None and own.run else None,
         "idempotency_key": uuid.uuid4().hex,
@@ -130,7 +135,7 @@ def _attempt_context(own: Attempt, *, probe_text: str = "", probe_error: str = "
 @require_POST
 def probe_submit(request: HttpRequest, attempt_id: uuid.UUID, probe: int) -> HttpResponse:
     """Answer a probe of a graded attempt."""
-    own = _own_attempt(request, attempt_id)
+    own = own_attempt(request, attempt_id)
     if own.parent_id is not None or own.verdict is None or probe >= len(own.question.probes):
         raise Http404("No such probe.")
     text = storable(request.POST.get("text", ""))
@@ -144,7 +149,7 @@ def probe_submit(request: HttpRequest, attempt_id: uuid.UUID, probe: int) -> Htt
         except (services.AnswerRefused, IdempotencyConflict) as refused:
             error = str(refused)
     if error:
-        context = _attempt_context(own, probe_text=text, probe_error=error)
+        context = attempt_context(own, probe_text=text, probe_error=error)
         return render(request, "practice/attempt.html", context, status=422)
     return redirect("practice:attempt", attempt_id=own.pk)
 
@@ -152,20 +157,6 @@ def probe_submit(request: HttpRequest, attempt_id: uuid.UUID, probe: int) -> Htt
 @require_POST
 def regrade(request: HttpRequest, attempt_id: uuid.UUID) -> HttpResponse:
     """Ask for the assessment again after it failed."""
-    own = _own_attempt(request, attempt_id)
+    own = own_attempt(request, attempt_id)
     services.attempt_regrade(own)
     return redirect("practice:attempt", attempt_id=own.parent_id or own.pk)
-
-
-@require_safe
-def practice(request: HttpRequest) -> HttpResponse:
-    """What is due, what was begun, what was answered."""
-    owner = owner_of(request)
-    context = {
-        "due": selectors.due_list(owner)[:RECENT],
-        "upcoming": selectors.upcoming_list(owner)[:RECENT],
-        "drafts": selectors.draft_list(owner)[:RECENT],
-        "attempts": selectors.attempt_list(owner)[:RECENT],
-        "question": questions.question_of_the_day(),
-    }
-    return render(request, "practice/practice.html", context)

@@ -10,3 +10,14 @@ function light(node, lit) {
   const twins = part.closest(".verdict").querySelectorAll(`[data-point="${CSS.escape(part.dataset.point)}"]`);
   for (const twin of twins) twin.classList.toggle("is-lit", lit);
 }
+
+// The verdict arrives: it is spoken in the region that was there at load, and the focus goes to it
+// unless the learner is writing somewhere.
+document.addEventListener("htmx:afterSettle", () => {
+  const result = document.querySelector("#verdict [data-result]");
+  const spoken = document.querySelector("#verdict-spoken");
+  if (!result || !spoken || spoken.dataset.said) return;
+  spoken.dataset.said = "1";
+  spoken.textContent = `Assessed. ${result.innerText.replace(/\s+/g, " ")}`;
+  if (!document.activeElement?.matches("input, textarea, select")) result.focus();
+});

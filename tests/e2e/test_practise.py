@@ -32,13 +32,13 @@ def test_from_home_to_the_next_review(page: Page, axed: Axed) -> None:
     expect(page.locator("[data-draft-status]")).to_have_text(re.compile(r"^saved \d\d:\d\d"))
     expect(page.locator("[data-draft-words]")).to_have_text("23 words")
     page.get_by_role("button", name="Check my answer").click()
-    expect(page.get_by_text(re.compile(r"\d of \d"))).to_be_visible(timeout=15_000)
+    expect(page.locator("#score")).to_contain_text(re.compile(r"\d of \d"), timeout=15_000)
     expect(page.locator("mark.evidence").first).to_contain_text("memory grows linearly")
     page.locator(".point.is-met").first.hover()
     expect(page.locator("mark.evidence.is-lit")).to_have_count(1)
     expect(page.get_by_role("heading", name="A strong answer")).to_be_visible()
     expect(page.get_by_role("heading", name="A weak answer, and why")).to_be_visible()
-    expect(page.get_by_text("next review on")).to_be_visible()
+    expect(page.locator("#score")).to_contain_text("next review on")
     axed(page)
     page.get_by_label("Your answer to the follow-up").fill(
         "In prefill every token attends to all earlier ones."
@@ -83,7 +83,7 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     page.get_by_label("Your answer").focus()
     page.keyboard.type("Attention compares every token with every other, so prefill is quadratic.")
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_text(re.compile(r"\d of \d"))).to_be_visible(timeout=15_000)
+    expect(page.locator("#score")).to_contain_text(re.compile(r"\d of \d"), timeout=15_000)
 
 
 @pytest.mark.parametrize(

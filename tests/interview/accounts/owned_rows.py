@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.services import token_create
-from interview.practice.models import Attempt, Draft, ReviewCard
+from interview.practice.models import Attempt, Dispute, Draft, Review, ReviewCard
 from interview.questions.content import content_from
 from interview.questions.models import Question, QuestionVersion, RubricVersion
 from interview.questions.own_services import question_write
@@ -34,7 +34,7 @@ def draft(owner: User, question: Question) -> Model:
     return Draft.objects.create(owner=owner, question=question, text=MARK)
 
 
-def attempt(owner: User, question: Question) -> Model:
+def attempt(owner: User, question: Question) -> Attempt:
     assert question.rubric is not None
     return Attempt.objects.create(
         owner=owner, question=question, rubric=question.rubric, text=MARK, idempotency_key=uuid.uuid4().hex
@@ -42,7 +42,24 @@ def attempt(owner: User, question: Question) -> Model:
 
 
 def review_card(owner: User, question: Question) -> Model:
-    return ReviewCard.objects.create(owner=owner, question=question, state={"note": MARK}, due=timezone.now())
+    return ReviewCard.objects.create(
+        owner=owner, question=question, state={"note": MARK}, due=timezone.now(), due_on=timezone.now().date()
+    )
+
+
+def review(owner: User, question: Question) -> Model:
+    return Review.objects.create(
+        owner=owner,
+        attempt=attempt(owner, question),
+        proposed=3,
+        rating=3,
+        before={"note": MARK},
+        day=timezone.now().date(),
+    )
+
+
+def dispute(owner: User, question: Question) -> Model:
+    return Dispute.objects.create(attempt=attempt(owner, question), note=MARK)
 
 
 def run(owner: User, question: Question) -> Run:
@@ -90,6 +107,7 @@ OWNED: dict[str, Maker] = {
     "accounts.apitoken.owner": api_token,
     "practice.attempt.owner": attempt,
     "practice.draft.owner": draft,
+    "practice.review.owner": review,
     "practice.reviewcard.owner": review_card,
     "questions.question.owner": own_question,
     "runs.run.owner": run,
@@ -97,6 +115,7 @@ OWNED: dict[str, Maker] = {
     "teaching.questionset.owner": question_set,
 }
 DEPENDENT: dict[str, Maker] = {
+    "practice.dispute": dispute,
     "questions.questionversion": question_version,
     "questions.rubricversion": rubric_version,
     "runs.runshare": run_share,

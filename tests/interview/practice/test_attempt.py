@@ -100,7 +100,7 @@ def test_a_bad_verdict_is_due_sooner_than_a_good_one(owner: User, other: User, q
     bad = make_attempt(other, question)
     grade(good, verdict_for(good))
     grade(bad, verdict_for(bad, state="missing", score=0.0))
-    due = {card.owner_id: card.due for card in ReviewCard.objects.all()}
+    due = {card.owner_id: card.due_on for card in ReviewCard.objects.all()}
     assert due[other.pk] < due[owner.pk]
 
 

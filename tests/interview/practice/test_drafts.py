@@ -9,8 +9,8 @@ from django.test import Client
 from django.urls import reverse
 
 from interview.accounts.models import User
+from interview.practice.adoption import drafts_adopt
 from interview.practice.models import ANSWER_LIMIT, Draft
-from interview.practice.services import drafts_adopt
 from interview.questions.models import Question
 
 pytestmark = pytest.mark.django_db
