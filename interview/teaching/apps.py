@@ -6,4 +6,4 @@ class TeachingConfig(AppConfig):
     label = "teaching"
 
     def ready(self) -> None:
-        from interview.teaching import signals  # noqa: F401  (hears what happens to accounts)
+        from interview.teaching import kinds, signals  # noqa: F401  (what it runs, what it hears)

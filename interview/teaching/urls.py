@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.teaching.views import classes, join, people, sets
+from interview.teaching.views import assignments, classes, join, people, sets, work
 
 app_name = "teaching"
 CLASS = "classes/<uuid:class_id>/"
 SET = "sets/<uuid:set_id>/"
+ASSIGNMENT = f"{CLASS}assignments/<uuid:assignment_id>/"
+WORK = "work/<uuid:submission_id>/"
 urlpatterns = [
     path("classes/", classes.class_list, name="class_list"),
     path("classes/new/", classes.class_create, name="class_create"),
@@ -27,6 +29,35 @@ urlpatterns = [
     path(f"{CLASS}invitations/<int:entry_id>/remove/", people.invitation_remove, name="invitation_remove"),
     path(f"{CLASS}links/", people.link_create, name="link_create"),
     path(f"{CLASS}links/<int:link_id>/revoke/", people.link_revoke, name="link_revoke"),
+    path(f"{CLASS}assignments/new/", assignments.assignment_create, name="assignment_create"),
+    path(ASSIGNMENT, classes.assignment, name="assignment"),
+    path(f"{ASSIGNMENT}edit/", assignments.assignment_edit, name="assignment_edit"),
+    path(f"{ASSIGNMENT}delete/", assignments.assignment_delete, name="assignment_delete"),
+    path(f"{ASSIGNMENT}extensions/", assignments.extension_give, name="extension_give"),
+    path(
+        f"{ASSIGNMENT}extensions/<int:extension_id>/remove/",
+        assignments.extension_take_back,
+        name="extension_take_back",
+    ),
+    path(f"{ASSIGNMENT}attachments/", assignments.attachment_add, name="attachment_add"),
+    path(
+        f"{ASSIGNMENT}attachments/<int:attachment_id>/", assignments.attachment_open, name="attachment_open"
+    ),
+    path(
+        f"{ASSIGNMENT}attachments/<int:attachment_id>/remove/",
+        assignments.attachment_remove,
+        name="attachment_remove",
+    ),
+    path(f"{ASSIGNMENT}preview/<int:number>/", assignments.preview, name="preview"),
+    path(f"{ASSIGNMENT}start/", work.attempt_start, name="attempt_start"),
+    path(f"{WORK}<int:number>/", work.work, name="work"),
+    path(f"{WORK}<int:number>/save/", work.work_save, name="work_save"),
+    path(f"{WORK}<int:number>/draft/", work.answer_draft, name="answer_draft"),
+    path(f"{WORK}hand-in/", work.hand_in, name="hand_in"),
+    path(f"{WORK}hand-in/confirm/", work.hand_in_confirm, name="hand_in_confirm"),
+    path(f"{WORK}receipt/", work.receipt, name="receipt"),
+    path(f"{WORK}result/", work.result, name="result"),
+    path(f"{WORK}attachments/<int:attachment_id>/", work.work_attachment, name="work_attachment"),
     path("join/", join.join_code, name="join_code"),
     path("join/invited/<str:token>/", join.join_invited, name="join_invited"),
     path("join/<str:code>/", join.join, name="join"),

@@ -1,5 +1,18 @@
 """Rows of the teaching room, a module per idea."""
 
+from interview.teaching.models.assignments import (
+    AFTER_DUE,
+    BEST,
+    FIXED,
+    FULL,
+    LATEST,
+    POINTS,
+    RANDOM,
+    AssignedQuestion,
+    Assignment,
+    Attachment,
+    Extension,
+)
 from interview.teaching.models.classes import (
     ASSISTANT,
     EDITORS,
@@ -12,20 +25,41 @@ from interview.teaching.models.classes import (
     Membership,
     RosterEntry,
 )
-from interview.teaching.models.sets import LARGEST_POINTS, QuestionSet, SetItem
+from interview.teaching.models.sets import (
+    LARGEST_POINTS,
+    QuestionSet,
+    SetItem,
+)
+from interview.teaching.models.work import (
+    Answer,
+    Submission,
+)
 
 __all__ = [
+    "AFTER_DUE",
     "ASSISTANT",
+    "BEST",
     "EDITORS",
+    "FIXED",
+    "FULL",
     "LARGEST_POINTS",
+    "LATEST",
     "LEARNER",
     "OWNER",
+    "POINTS",
+    "RANDOM",
     "STAFF",
     "TEACHER",
+    "Answer",
+    "AssignedQuestion",
+    "Assignment",
+    "Attachment",
     "Classroom",
+    "Extension",
     "JoinLink",
     "Membership",
     "QuestionSet",
     "RosterEntry",
     "SetItem",
+    "Submission",
 ]

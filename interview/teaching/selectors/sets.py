@@ -61,7 +61,9 @@ def set_by_code(code: str) -> QuestionSet | None:
 def set_items(question_set: QuestionSet) -> list[SetItem]:
     """The items in order with their questions."""
     items = SetItem.objects.filter(question_set=question_set)
-    return list(items.prefetch_related(Prefetch("question", Question.objects.select_related("topic"))))
+    return list(
+        items.prefetch_related(Prefetch("question", Question.objects.select_related("topic", "rubric")))
+    )
 
 
 def points_sum(items: list[SetItem]) -> Decimal:

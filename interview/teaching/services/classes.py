@@ -15,9 +15,11 @@ from interview.teaching.models import (
     LEARNER,
     OWNER,
     TEACHER,
+    Attachment,
     Classroom,
     Membership,
 )
+from interview.teaching.services.assignments import files_forget, zone_change
 from interview.teaching.services.links import link_create
 
 
@@ -32,7 +34,9 @@ def class_create(*, owner: User, name: str, time_zone: str, about: str = "") -> 
 
 @transaction.atomic
 def class_update(*, classroom: Classroom, **fields: Any) -> Classroom:
-    """Change name, description, zone or retention."""
+    """Change name, description, zone or retention. Deadlines keep their hour when the zone changes."""
+    if "time_zone" in fields:
+        zone_change(classroom=classroom, time_zone=fields["time_zone"])
     for name, value in fields.items():
         setattr(classroom, name, value)
     classroom.save(update_fields=list(fields))
@@ -49,8 +53,10 @@ def class_reopen(*, classroom: Classroom) -> None:
     Classroom.objects.filter(pk=classroom.pk).update(archived=None)
 
 
+@transaction.atomic
 def class_delete(*, classroom: Classroom) -> None:
     """Delete a class with its assignments, answers and scores. Accounts and question sets stay."""
+    files_forget(Attachment.objects.filter(assignment__classroom=classroom))
     classroom.delete()
 
 
@@ -80,7 +86,7 @@ def classes_leave(*, user: User) -> None:
                 "it over, or delete the class first; nothing was deleted."
             )
         else:
-            seat.classroom.delete()
+            class_delete(classroom=seat.classroom)
 
 
 @transaction.atomic

@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from interview.accounts.sessions import AccountRequest
@@ -15,7 +16,10 @@ from interview.teaching.forms.classes import ClassDeleteForm, ClassForm, ClassSe
 from interview.teaching.models import EDITORS
 from interview.teaching.rights import OWNER_ONLY, Seat, seat_of
 from interview.teaching.selectors import classes as selectors
+from interview.teaching.selectors import overview
 from interview.teaching.services import classes as services
+from interview.teaching.services.work import attempts_settle
+from interview.teaching.views.assignments import assignment_or_404
 from interview.teaching.views.pages import fills, reads, writes
 
 
@@ -45,9 +49,28 @@ def class_create(request: AccountRequest) -> HttpResponse:
 
 @reads
 def class_page(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
-    """A class from one's seat."""
+    """A class from one's seat: its assignments, and for a learner where each stands."""
     seat = seat_of(request.user, class_id)
-    return render(request, "teaching/class.html", {"seat": seat, "tab": "class"})
+    lines = overview.assignment_lines(seat.classroom, request.user if seat.is_learner else None)
+    context = {"seat": seat, "tab": "class", "lines": lines, "now": timezone.now()}
+    return render(request, "teaching/class.html", context)
+
+
+@reads
+def assignment(request: AccountRequest, class_id: uuid.UUID, assignment_id: uuid.UUID) -> HttpResponse:
+    """An assignment: staff see who is where, a learner starts or goes on."""
+    seat = seat_of(request.user, class_id)
+    found = assignment_or_404(seat, assignment_id)
+    if not seat.is_learner:
+        attempts_settle(assignment=found)
+        context = {"seat": seat, "tab": "class", **overview.staff_view(found)}
+        return render(request, "teaching/assignment.html", context)
+    if timezone.now() < found.opens:
+        context = {"seat": seat, "tab": "class", "assignment": found}
+        return render(request, "teaching/assignment_closed.html", context)
+    attempts_settle(assignment=found)
+    context = {"seat": seat, "tab": "class", **overview.learner_view(found, request.user)}
+    return render(request, "teaching/assignment_learner.html", context)
 
 
 @fills

@@ -6,7 +6,6 @@ A new model with an owner must be added here, or tests/interview/accounts/test_o
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from typing import Any
 
 from django.db.models import Model
@@ -20,10 +19,10 @@ from interview.questions.models import Question, QuestionVersion, RubricVersion
 from interview.questions.own_services import question_write
 from interview.runs.models import Run, RunShare
 from interview.runs.traces import trace_write
-from interview.teaching.models import Classroom, Membership, QuestionSet, SetItem
+from tests.interview.accounts import teaching_rows
+from tests.interview.accounts.mark import MARK, Maker
 
-Maker = Callable[[User, Question], Model]
-MARK = "only its owner wrote this"
+__all__ = ["DEPENDENT", "MARK", "OWNED", "Maker", "make_everything"]
 
 
 def api_token(owner: User, question: Question) -> Model:
@@ -66,21 +65,6 @@ def run(owner: User, question: Question) -> Run:
     return Run.objects.create(owner=owner, kind="generate", input={"prompt": MARK}, input_hash="0" * 64)
 
 
-def membership(owner: User, question: Question) -> Model:
-    classroom = Classroom.objects.create(name="A class", time_zone="UTC")
-    return Membership.objects.create(classroom=classroom, owner=owner, name=MARK)
-
-
-def question_set(owner: User, question: Question) -> QuestionSet:
-    return QuestionSet.objects.create(owner=owner, title=MARK)
-
-
-def set_item(owner: User, question: Question) -> Model:
-    return SetItem.objects.create(
-        question_set=question_set(owner, question), question=question, position=1, note=MARK
-    )
-
-
 def trace(owner: User, question: Question) -> Model:
     return trace_write(run(owner, question), {"note": MARK})
 
@@ -111,8 +95,7 @@ OWNED: dict[str, Maker] = {
     "practice.reviewcard.owner": review_card,
     "questions.question.owner": own_question,
     "runs.run.owner": run,
-    "teaching.membership.owner": membership,
-    "teaching.questionset.owner": question_set,
+    **teaching_rows.OWNED,
 }
 DEPENDENT: dict[str, Maker] = {
     "practice.dispute": dispute,
@@ -120,7 +103,7 @@ DEPENDENT: dict[str, Maker] = {
     "questions.rubricversion": rubric_version,
     "runs.runshare": run_share,
     "runs.trace": trace,
-    "teaching.setitem": set_item,
+    **teaching_rows.DEPENDENT,
 }
 
 

@@ -15,6 +15,7 @@ from django.urls import reverse
 
 from interview.accounts.export import export_file
 from interview.accounts.models import ApiToken, User
+from interview.accounts.owned import dependents, relations
 from interview.practice.models import Draft
 from interview.questions.models import Question
 from tests.interview.accounts.doors import become_guest
@@ -118,7 +119,8 @@ def test_the_number_of_queries_does_not_grow_with_the_rows(
         ApiToken.objects.create(
             owner=owner, name=str(index), prefix="p", digest=make_password(str(index))[:60]
         )
-    with django_assert_max_num_queries(14):
+    models = {relation.model for relation in relations()} | set(dependents())
+    with django_assert_max_num_queries(len(models) + 6):
         exported(owner_client)
 
 

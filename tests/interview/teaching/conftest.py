@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
+import time_machine
 from django.test import Client
+from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.questions.models import Question, RubricVersion, Topic
@@ -14,13 +18,18 @@ from interview.teaching.models import (
     LEARNER,
     OWNER,
     TEACHER,
+    Assignment,
     Classroom,
     Membership,
     QuestionSet,
     SetItem,
+    Submission,
 )
+from interview.teaching.services.assess import answer_assessed, submission_ended
+from interview.teaching.services.assignments import assignment_create
 from interview.teaching.services.classes import class_create
 from interview.teaching.services.sets import items_add, set_create
+from interview.teaching.services.work import answer_save, attempt_start, hand_in
 
 
 def account(name: str) -> User:
@@ -47,6 +56,7 @@ class World:
     stranger: User
     elsewhere: Classroom
     question_set: QuestionSet
+    assignment: Assignment
 
     def seat(self, user: User) -> Membership:
         return Membership.objects.get(classroom=self.classroom, owner=user)
@@ -60,6 +70,14 @@ def set_make(owner: User, *slugs: str) -> QuestionSet:
     return made
 
 
+def assign(classroom: Classroom, question_set: QuestionSet, **rules: Any) -> Assignment:
+    """Open since an hour, due in a week, unless told otherwise."""
+    now = timezone.now()
+    dates = {"opens": now - timedelta(hours=1), "due": now + timedelta(days=7)}
+    fields: dict[str, Any] = {"title": "Week one", **dates, **rules}
+    return assignment_create(classroom=classroom, source=question_set, **fields)
+
+
 @pytest.fixture
 def world(db: None) -> World:
     """The class “Serving models”, zone Europe/Zurich."""
@@ -68,6 +86,7 @@ def world(db: None) -> World:
     people = {name: account(name) for name in ("tara", "anton", "lena", "milo")}
     for name, role in (("tara", TEACHER), ("anton", ASSISTANT), ("lena", LEARNER), ("milo", LEARNER)):
         Membership.objects.create(classroom=classroom, owner=people[name], role=role)
+    question_set = set_make(owner, "paging", "batching", "sampling")
     stranger = account("sven")
     elsewhere = class_create(owner=stranger, name="Another class", time_zone="UTC")
     assert Membership.objects.filter(owner=stranger, role=OWNER).exists()
@@ -80,7 +99,8 @@ def world(db: None) -> World:
         people["milo"],
         stranger,
         elsewhere,
-        set_make(owner, "paging", "batching", "sampling"),
+        question_set,
+        assign(classroom, question_set),
     )
 
 
@@ -109,3 +129,48 @@ def question_make(slug: str, *, topic: str = "caches") -> Question:
     question.rubric = RubricVersion.objects.create(question=question, hash=slug.ljust(64, "0"), body=body)
     question.save(update_fields=["rubric"])
     return question
+
+
+def verdict_of(share: float, *, flags: tuple[str, ...] = (), label: str = "partial") -> dict[str, Any]:
+    """A verdict as the grader gives it, for a question of `question_make`."""
+    state = "met" if share >= 1 else "partial" if share > 0 else "missing"
+    return {
+        "score": share,
+        "verdict": "correct" if share >= 1 else label,
+        "points": [
+            {"id": "grows", "state": state, "evidence": [0, 4] if share else None, "why": "WHY grows"},
+            {"id": "reads", "state": state, "evidence": None, "why": ""},
+        ],
+        "misconceptions": [],
+        "flags": list(flags),
+        "grader": "prefill-grader-1",
+    }
+
+
+def work_on(assignment: Assignment, learner: User, text: str = "Some words.") -> Submission:
+    """An open attempt with the same text as every answer."""
+    submission = attempt_start(assignment=assignment, learner=learner)
+    for answer in submission.answers.all():
+        answer_save(submission=submission, item_id=answer.item_id, text=text)
+    return submission
+
+
+def assess(submission: Submission, share: float = 1.0, **verdict: Any) -> Submission:
+    """What the worker does with a submission, with this verdict on every answer that has none."""
+    for answer in submission.answers.select_related("item__rubric").filter(
+        verdict__isnull=True, share__isnull=True
+    ):
+        answer_assessed(answer=answer, verdict=verdict_of(share, **verdict))
+    assert submission.run is not None
+    submission_ended(submission.run)
+    submission.refresh_from_db()
+    return submission
+
+
+def handed_in(
+    assignment: Assignment, learner: User, *, at: datetime | None = None, share: float | None = 1.0
+) -> Submission:
+    """An attempt handed in (at a moment) and assessed, unless `share` is None."""
+    with time_machine.travel(at or timezone.now(), tick=False):
+        submission = hand_in(submission=work_on(assignment, learner))
+    return submission if share is None else assess(submission, share)

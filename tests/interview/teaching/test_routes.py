@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from interview.teaching.models import JoinLink, Membership, RosterEntry
+from interview.teaching.models import Attachment, Extension, JoinLink, Membership, RosterEntry
 from interview.teaching.services.roster import invitation_token
 from interview.teaching.services.sets import set_share
+from interview.teaching.services.work import attempt_start
 from interview.teaching.urls import urlpatterns
 from tests.interview.teaching.conftest import World, client_of
 
@@ -68,6 +69,40 @@ def item(world: World) -> list[Any]:
     return [world.question_set.pk, "paging"]
 
 
+def assignment(world: World) -> list[Any]:
+    return [world.classroom.pk, world.assignment.pk]
+
+
+def extension(world: World) -> list[Any]:
+    row, _ = Extension.objects.get_or_create(
+        assignment=world.assignment, owner=world.learner, defaults={"due": world.assignment.due}
+    )
+    return [*assignment(world), row.pk]
+
+
+def attachment(world: World) -> list[Any]:
+    row, _ = Attachment.objects.get_or_create(
+        assignment=world.assignment, label="KV cache", path="/calculators/kv-cache/"
+    )
+    return [*assignment(world), row.pk]
+
+
+def first_question(world: World) -> list[Any]:
+    return [*assignment(world), 1]
+
+
+def attempt(world: World) -> list[Any]:
+    return [attempt_start(assignment=world.assignment, learner=world.learner).pk]
+
+
+def open_work(world: World) -> list[Any]:
+    return [*attempt(world), 1]
+
+
+def work_attachment(world: World) -> list[Any]:
+    return [*attempt(world), attachment(world)[-1]]
+
+
 # name: (method, address, data, the answer for nobody, stranger, learner, assistant, teacher, owner).
 # A 302 of "nobody" leads to the sign-in page.
 ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
@@ -88,6 +123,26 @@ ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
     "invitation_remove": ("post", entry, {}, (302, 404, 403, 403, 302, 302)),
     "link_create": ("post", cls, {"role": "learner"}, (302, 404, 403, 403, 302, 302)),
     "link_revoke": ("post", link, {}, (302, 404, 403, 403, 302, 302)),
+    "assignment_create": ("get", cls, {}, (302, 404, 403, 403, 200, 200)),
+    "assignment": ("get", assignment, {}, (302, 404, 200, 200, 200, 200)),
+    "assignment_edit": ("get", assignment, {}, (302, 404, 403, 403, 200, 200)),
+    "assignment_delete": ("post", assignment, {}, (302, 404, 403, 403, 302, 302)),
+    "extension_give": ("post", assignment, {}, (302, 404, 403, 403, 422, 422)),
+    "extension_take_back": ("post", extension, {}, (302, 404, 403, 403, 302, 302)),
+    "attachment_add": ("post", assignment, {"calculator": "kv-cache"}, (302, 404, 403, 403, 302, 302)),
+    "attachment_open": ("get", attachment, {}, (302, 404, 403, 302, 302, 302)),
+    "attachment_remove": ("post", attachment, {}, (302, 404, 403, 403, 302, 302)),
+    "preview": ("get", first_question, {}, (302, 404, 403, 200, 200, 200)),
+    "attempt_start": ("post", assignment, {}, (302, 404, 302, 403, 403, 403)),
+    # An attempt is its learner's alone; teachers read it through the gradebook, which leaves a trace.
+    "work": ("get", open_work, {}, (302, 404, 200, 404, 404, 404)),
+    "work_save": ("post", open_work, {"text": "x", "go": "2"}, (302, 404, 302, 404, 404, 404)),
+    "answer_draft": ("post", open_work, {"text": "x", "revision": 1}, (302, 404, 200, 404, 404, 404)),
+    "hand_in": ("get", attempt, {}, (302, 404, 200, 404, 404, 404)),
+    "hand_in_confirm": ("post", attempt, {}, (302, 404, 302, 404, 404, 404)),
+    "receipt": ("get", attempt, {}, (302, 404, 302, 404, 404, 404)),
+    "result": ("get", attempt, {}, (302, 404, 302, 404, 404, 404)),
+    "work_attachment": ("get", work_attachment, {}, (302, 404, 302, 404, 404, 404)),
     "join_code": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
     "join_invited": ("get", letter, {}, (302, 200, 200, 200, 200, 200)),
     "join": ("get", code, {}, (200, 200, 200, 200, 200, 200)),
@@ -146,6 +201,12 @@ def test_forms_need_their_csrf_token(world: World, name: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(world.owner)
     assert client.post(reverse(f"teaching:{name}", args=args(world)), data).status_code == 403
+
+
+def test_a_classmate_sees_nothing_of_anothers_attempt(world: World) -> None:
+    client = client_of(world.classmate)
+    for name in ("work", "hand_in", "receipt", "result"):
+        assert client.get(reverse(f"teaching:{name}", args=ROUTES[name][1](world))).status_code == 404, name
 
 
 def test_only_the_owner_changes_staff(world: World) -> None:

@@ -1,0 +1,54 @@
+"""Keeping automatic verdicts: written once per grading, never over a teacher's word."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from interview.runs.models import Run
+from interview.runs.services import run_create
+from interview.teaching.errors import TeachingRefused
+from interview.teaching.models import Answer, Submission
+from interview.teaching.scoring import review_reason, share_of
+from interview.teaching.services.totals import totals_update
+from interview.teaching.services.work import KIND
+
+
+@transaction.atomic
+def answer_assessed(*, answer: Answer, verdict: Mapping[str, Any]) -> None:
+    """Keep a verdict and what follows from it."""
+    Answer.objects.filter(pk=answer.pk).update(
+        verdict=verdict,
+        grader=verdict["grader"],
+        graded=timezone.now(),
+        share=share_of(verdict, answer.item.rubric.body, []),
+        review=review_reason(verdict),
+    )
+
+
+def submission_ended(run: Run) -> None:
+    """The grading run of a submission ended, well or not: sum up, and put what has no score before a teacher."""
+    rows = Submission.objects.filter(pk=run.input["submission"])
+    Answer.objects.filter(submission__in=rows, share__isnull=True, verdict__isnull=True).update(
+        review="not_assessed"
+    )
+    totals_update(rows)
+
+
+@transaction.atomic
+def submission_assess(*, submission: Submission) -> None:
+    """Queue the assessment again when its run failed or was cancelled. Raises TeachingRefused while one is under way."""
+    if submission.submitted is None:
+        raise TeachingRefused("This attempt isn’t handed in yet.")
+    if submission.run is not None and not submission.run.ended:
+        raise TeachingRefused("The assessment is under way.")
+    submission.run = run_create(
+        owner=submission.owner,
+        kind=KIND,
+        input={"submission": str(submission.pk)},
+        idempotency_key=f"assess-{submission.pk}-{timezone.now().timestamp()}",
+    )
+    submission.save(update_fields=["run"])

@@ -1,0 +1,161 @@
+"""Writes about assignments: give a set to a class, move dates, attach, extend."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+
+from interview.accounts.models import User
+from interview.teaching.dates import rezoned
+from interview.teaching.errors import TeachingRefused
+from interview.teaching.models import (
+    AssignedQuestion,
+    Assignment,
+    Attachment,
+    Classroom,
+    Extension,
+    QuestionSet,
+    Submission,
+)
+from interview.teaching.selectors.sets import set_items
+from interview.teaching.services.totals import totals_update
+
+ATTACHMENT_LIMIT = 10
+
+
+@transaction.atomic
+def assignment_create(*, classroom: Classroom, source: QuestionSet, **fields: Any) -> Assignment:
+    """Give a set to a class. Questions, points and rubric versions are pinned as they are now. Raises TeachingRefused."""
+    items = [item for item in set_items(source) if item.question.rubric_id is not None]
+    if not items:
+        raise TeachingRefused("This set has no question that can be assessed. Pick some first.")
+    assignment = Assignment.objects.create(classroom=classroom, source=source, **fields)
+    AssignedQuestion.objects.bulk_create(
+        AssignedQuestion(
+            assignment=assignment,
+            question=item.question,
+            rubric=item.question.rubric,
+            position=position,
+            section=item.section,
+            points=item.points,
+            title=item.question.title,
+            prompt=item.question.prompt,
+            strong=item.question.strong,
+            note=item.note,
+        )
+        for position, item in enumerate(items, start=1)
+    )
+    return assignment
+
+
+@transaction.atomic
+def assignment_update(*, assignment: Assignment, **fields: Any) -> Assignment:
+    """Change title, dates and rules. Lateness follows the dates: nothing about it is stored."""
+    for name, value in fields.items():
+        setattr(assignment, name, value)
+    assignment.save(update_fields=list(fields))
+    return assignment
+
+
+@transaction.atomic
+def assignment_delete(*, assignment: Assignment) -> None:
+    """Delete an assignment with everything handed in for it."""
+    files_forget(Attachment.objects.filter(assignment=assignment))
+    assignment.delete()
+
+
+def files_forget(attachments: Any) -> None:
+    """Delete uploaded files once the rows that named them are gone."""
+    files = [row.file for row in attachments if row.file]
+    transaction.on_commit(lambda: _delete(files))
+
+
+def _delete(files: list[Any]) -> None:
+    for file in files:
+        file.storage.delete(file.name)
+
+
+@transaction.atomic
+def zone_change(*, classroom: Classroom, time_zone: str) -> None:
+    """Move a class to another zone: every deadline keeps its hour on the wall."""
+    old = classroom.time_zone
+    if old == time_zone:
+        return
+    for assignment in Assignment.objects.filter(classroom=classroom):
+        assignment.opens = rezoned(assignment.opens, old, time_zone)
+        assignment.due = rezoned(assignment.due, old, time_zone)
+        if assignment.late_until is not None:
+            assignment.late_until = rezoned(assignment.late_until, old, time_zone)
+        assignment.save(update_fields=["opens", "due", "late_until"])
+    for extension in Extension.objects.filter(assignment__classroom=classroom):
+        extension.due = rezoned(extension.due, old, time_zone)
+        extension.save(update_fields=["due"])
+    Classroom.objects.filter(pk=classroom.pk).update(time_zone=time_zone)
+
+
+@transaction.atomic
+def attachment_add(
+    *,
+    assignment: Assignment,
+    label: str,
+    path: str = "",
+    file: UploadedFile[Any] | None = None,
+    required: bool = False,
+) -> Attachment:
+    """Attach a page of this site or a document. Raises TeachingRefused when there are too many."""
+    if Attachment.objects.filter(assignment=assignment).count() >= ATTACHMENT_LIMIT:
+        raise TeachingRefused(f"An assignment holds at most {ATTACHMENT_LIMIT} attachments.")
+    row = Attachment(assignment=assignment, label=label, path=path, required=required)
+    if file is not None:
+        row.file_name = (file.name or "document")[-200:]
+        row.file.save(row.file_name, file, save=False)
+    row.save()
+    return row
+
+
+@transaction.atomic
+def attachment_remove(*, attachment: Attachment) -> None:
+    """Take an attachment away."""
+    files_forget([attachment])
+    attachment.delete()
+
+
+def extension_give(
+    *,
+    assignment: Assignment,
+    learner: User,
+    due: datetime,
+    extra_attempts: int = 0,
+    extra_time_percent: int = 0,
+    reason: str = "",
+) -> Extension:
+    """Give one learner a later date, more attempts or more time. Raises TeachingRefused for an earlier date."""
+    if due < assignment.due:
+        raise TeachingRefused("An extension can't be before the assignment's own due date.")
+    row, _ = Extension.objects.update_or_create(
+        assignment=assignment,
+        owner=learner,
+        defaults={
+            "due": due,
+            "extra_attempts": extra_attempts,
+            "extra_time_percent": extra_time_percent,
+            "reason": reason,
+        },
+    )
+    return row
+
+
+def extension_take_back(*, extension: Extension) -> None:
+    """Take an extension back: the assignment's own dates hold again."""
+    extension.delete()
+
+
+@transaction.atomic
+def points_change(*, item: AssignedQuestion, points: Decimal) -> None:
+    """Change what a question is worth; every score that holds it follows."""
+    AssignedQuestion.objects.filter(pk=item.pk).update(points=points)
+    totals_update(Submission.objects.filter(assignment_id=item.assignment_id))
