@@ -44,7 +44,7 @@ def generate(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine generate", description=generate.__doc__)
     parser.add_argument("--model", default=os.environ.get("ENGINE_MODEL", registry.DEFAULT_MODEL))
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--format", choices=["int4", "bf16", "fp16", "fp32"])
+    parser.add_argument("--format", choices=list(registry.FORMATS))
     options = parser.parse_args(argv)
     registry.prepare(options.model, models_dir(), show_progress)
     from engine.llm import Engine

@@ -15,9 +15,9 @@ from engine.decoder import Decoder, Layer, Norm, Shape
 from engine.errors import ModelError
 from engine.gguf_file import GGUF, TensorEntry, dequantise, q4_parts, read_gguf
 from engine.linear import Int4Linear, Int8Head, pack_int4, pack_int8_head
-from engine.registry import gguf_shape
+from engine.registry import Format, gguf_shape
 from engine.rope import RopeScaling
-from engine.weights import FUSED, Format, build_decoder
+from engine.weights import FUSED, build_decoder
 
 # Raise when the packing changes, so that older cached files are made anew.
 CACHE_VERSION = 1

@@ -14,9 +14,10 @@ from torch import Tensor
 
 from engine.decoder import Decoder, Shape
 from engine.errors import ModelError
+from engine.registry import Format
 from engine.rope import RopeKind, RopeScaling
 from engine.tokenizer import END_OF_TEXT, ModelTokenizer, byte_letters
-from engine.weights import Format, Get, build_decoder
+from engine.weights import Get, build_decoder
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 NAMES = {

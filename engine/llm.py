@@ -19,11 +19,10 @@ from engine.gguf_weights import load_gguf
 from engine.loop import Limits, Loop
 from engine.observe import Observation, Observe, observe
 from engine.reading import Passages
-from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard
+from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, Format, ModelCard
 from engine.tokenizer import ModelTokenizer, from_gguf
 from engine.tools import with_instructions
 from engine.types import Request, Result
-from engine.weights import Format
 
 
 class Engine:

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from engine.errors import ModelError
 
@@ -20,6 +20,8 @@ DEFAULT_MODEL = "smollm2-135m-instruct"
 DEFAULT_DIR = Path("var/models")
 VERIFIED = "verified.json"
 Progress = Callable[[str, float], None]
+Format = Literal["int4", "int8", "bf16", "fp16", "fp32"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
 
 import torch
 from torch import Tensor
 
 from engine.decoder import Decoder, Layer, Norm, Shape
 from engine.linear import DenseHead, DenseLinear, Linear, pack_int8_head, quantise_int4, quantise_int8
+from engine.registry import Format
 
-Format = Literal["int4", "int8", "bf16", "fp16", "fp32"]
-FORMATS: tuple[Format, ...] = ("int4", "int8", "bf16", "fp16", "fp32")
 DTYPES = {
     "int4": torch.bfloat16,
     "int8": torch.bfloat16,

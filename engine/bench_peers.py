@@ -1,0 +1,156 @@
+"""What people would use instead, on the same file, threads and prompts: transformers and llama.cpp."""
+
+from __future__ import annotations
+
+import os
+import time
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from engine.bench_own import Own
+from engine.errors import ModelError
+from engine.gguf_file import dequantise, read_gguf
+from engine.gguf_weights import shape_of, unpermute
+from engine.hf import hf_name
+
+
+class Peer(Protocol):
+    """Times the same work as `Own`; prompts as ids."""
+
+    name: str
+
+    def first_seconds(self, ids: list[int]) -> float: ...
+
+    def decode_seconds(self, ids: list[int], n: int) -> float: ...
+
+    def batch_seconds(self, prompts: list[list[int]], n: int) -> float: ...
+
+
+class Transformers:
+    """`generate` in bf16 with the file's weights, eager, the way its own documentation shows."""
+
+    name = "transformers"
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @classmethod
+    def load(cls, own: Own, models_dir: Path, threads: int) -> Transformers:
+        """The same weights, dequantised to bf16."""
+        if find_spec("transformers") is None:
+            raise ModelError("peer_missing", "transformers is not installed; pip install transformers")
+        torch.set_num_threads(threads)
+        return cls(bf16_model(own.weights).to(own.engine.decoder.device))
+
+    def _generate(self, prompts: list[list[int]], n: int) -> float:
+        ids = torch.tensor(prompts, device=self.model.device)
+        start = time.perf_counter()
+        with torch.inference_mode():
+            self.model.generate(
+                ids, attention_mask=torch.ones_like(ids), max_new_tokens=n, min_new_tokens=n, do_sample=False
+            )
+        return time.perf_counter() - start
+
+    def first_seconds(self, ids: list[int]) -> float:
+        """`generate` of one token."""
+        return self._generate([ids], 1)
+
+    def decode_seconds(self, ids: list[int], n: int) -> float:
+        """Seconds a token after the first: what n tokens take more than one."""
+        return (self._generate([ids], n) - self._generate([ids], 1)) / (n - 1)
+
+    def batch_seconds(self, prompts: list[list[int]], n: int) -> float:
+        """One batch of equally long prompts, so that nothing is padded."""
+        return self._generate(prompts, n)
+
+
+def bf16_model(path: Path) -> Any:
+    """transformers' Llama with the dequantised weights of a GGUF file."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    gguf = read_gguf(path)
+    shape = shape_of(gguf.metadata)
+    config = LlamaConfig(
+        vocab_size=shape.vocab_size,
+        hidden_size=shape.hidden_size,
+        intermediate_size=shape.intermediate_size,
+        num_hidden_layers=shape.n_layers,
+        num_attention_heads=shape.n_heads,
+        num_key_value_heads=shape.n_kv_heads,
+        rms_norm_eps=shape.rms_eps,
+        max_position_embeddings=shape.context_length,
+        rope_parameters={"rope_type": "default", "rope_theta": shape.rope_theta},
+        tie_word_embeddings="output.weight" not in gguf.tensors,
+        eos_token_id=None,
+        pad_token_id=0,
+    )
+    state = {}
+    for name, entry in gguf.tensors.items():
+        weight = torch.from_numpy(dequantise(entry).copy())
+        heads = {"attn_q": shape.n_heads, "attn_k": shape.n_kv_heads}.get(name.split(".")[-2], 0)
+        state[hf_name(name)] = unpermute(weight, heads) if heads else weight
+    model: Any = LlamaForCausalLM(config)
+    model.load_state_dict(state, strict=False)
+    model.tie_weights()
+    return model.to(torch.bfloat16).eval()
+
+
+class LlamaCpp:
+    """llama.cpp through llama-cpp-python on the same GGUF file; requests one after another."""
+
+    name = "llama.cpp"
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    @classmethod
+    def load(cls, own: Own, models_dir: Path, threads: int) -> LlamaCpp:
+        """The same file and thread count; a context that holds the longest prompt."""
+        if find_spec("llama_cpp") is None:
+            raise ModelError(
+                "peer_missing",
+                "llama-cpp-python is not installed; pip install 'prefill[peers]' (needs a C++ compiler)",
+            )
+        from llama_cpp import Llama
+
+        os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+        return cls(
+            Llama(
+                str(own.weights),
+                n_ctx=4096,
+                n_threads=threads,
+                n_threads_batch=threads,
+                n_batch=512,
+                verbose=False,
+            )
+        )
+
+    def _times(self, ids: list[int], n: int) -> list[float]:
+        """Clock readings: the start, then one a token."""
+        self.model.reset()
+        times = [time.perf_counter()]
+        for _ in self.model.generate(ids, temp=0.0, top_k=1):
+            times.append(time.perf_counter())
+            if len(times) > n:
+                break
+        return times
+
+    def first_seconds(self, ids: list[int]) -> float:
+        """Prompt evaluation and the first token."""
+        start, first = self._times(ids, 1)
+        return first - start
+
+    def decode_seconds(self, ids: list[int], n: int) -> float:
+        """Seconds a token after the first."""
+        times = self._times(ids, n)
+        return (times[-1] - times[1]) / (n - 1)
+
+    def batch_seconds(self, prompts: list[list[int]], n: int) -> float:
+        """One prompt after another: this binding has no batched generation."""
+        return sum((times := self._times(ids, n))[-1] - times[0] for ids in prompts)
+
+
+PEERS: dict[str, Any] = {"transformers": Transformers, "llama.cpp": LlamaCpp}
