@@ -37,4 +37,9 @@ LESSONS = (
         "Attention",
         "Where each position of your text reads from, layer by layer and head by head, with the causal mask.",
     ),
+    Lesson(
+        "trials",
+        "Trials",
+        "The same prompt many times under several settings, as one batch: distinct answers, agreement, validity, intervals.",
+    ),
 )

@@ -5,6 +5,7 @@ from django.urls import path
 from interview.playground import views
 from interview.playground.attention import views as attention
 from interview.playground.next_token import views as next_token
+from interview.playground.trials import views as trials
 
 app_name = "playground"
 urlpatterns = [
@@ -14,4 +15,5 @@ urlpatterns = [
     path("next-token/", next_token.next_token, name="next-token"),
     path("next-token/step/", next_token.next_token_step, name="next-token-step"),
     path("attention/", attention.attention, name="attention"),
+    path("trials/", trials.trials, name="trials"),
 ]

@@ -124,3 +124,15 @@ def test_attention_by_head_and_token(page: Page, axed: Axed) -> None:
     expect(page.locator("#attention-map h2")).to_contain_text("because")
     assert page.url.endswith("token=7")
     axed(page)
+
+
+def test_trials_show_the_distribution(page: Page, axed: Axed) -> None:
+    page.goto("/playground/trials/")
+    axed(page)
+    page.get_by_label("Trials of each setting").fill("4")
+    page.get_by_label("Max tokens").fill("8")
+    page.get_by_role("button", name="Run the trials").click()
+    expect(page.get_by_role("heading", name="greedy (T 0)")).to_be_visible(timeout=40_000)
+    expect(page.get_by_text("Token for token alike in all 4 trials.")).to_be_visible()
+    expect(page.get_by_role("row", name="T 1.5")).to_be_visible()
+    axed(page)

@@ -11,6 +11,7 @@ from django import template
 from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from interview.playground.trials.statistics import Interval
 from interview.runs.models import Run
 from interview.ui.templatetags.ui import plevel
 
@@ -89,3 +90,10 @@ def text_chips(tokens: list[list[Any]] | None, appended: list[int] | None = None
         for place, row in enumerate(rows)
     )
     return mark_safe("".join(chips))
+
+
+@register.filter
+def interval(found: Interval, way: str = "") -> str:
+    """A share with its 95% interval: 40.0 % [21.9, 61.3]."""
+    sign = "+" if way == "signed" else ""
+    return f"{100 * found.value:{sign}.1f}\u00a0% [{100 * found.low:{sign}.1f}, {100 * found.high:{sign}.1f}]"
