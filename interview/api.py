@@ -75,8 +75,10 @@ def conflict(request: HttpRequest, error: IdempotencyConflict) -> HttpResponse:
 
 @api.exception_handler(QuotaExceeded)
 def quota_exceeded(request: HttpRequest, error: QuotaExceeded) -> HttpResponse:
-    """429: too many runs are waiting."""
-    return _problem(request, 429, "quota_exceeded", str(error))
+    """429: too many runs are waiting, or today's tokens are used up."""
+    response = _problem(request, 429, "quota_exceeded", str(error))
+    response["Retry-After"] = str(error.retry_after)
+    return response
 
 
 install_error_answers(api)

@@ -183,6 +183,8 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = env.mail_address("DEFAULT_FROM_EMAIL", "Pref
 RUN_LEASE_SECONDS = env.integer("RUN_LEASE_SECONDS", 20, least=5, most=600)
 RUN_TIME_LIMIT_SECONDS = env.integer("RUN_TIME_LIMIT_SECONDS", 600, least=10, most=86_400)
 RUN_QUEUE_LIMIT = env.integer("RUN_QUEUE_LIMIT", 8, least=1, most=10_000)
+RUN_PARALLEL_LIMIT = env.integer("RUN_PARALLEL_LIMIT", 8, least=1, most=1_000)
+RUN_TOKENS_PER_DAY = env.integer("RUN_TOKENS_PER_DAY", 1_000_000, least=0, most=2_000_000_000)
 RUN_EVENTS_TTL_SECONDS = 3600
 TRACE_RETENTION_DAYS = env.integer("TRACE_RETENTION_DAYS", 0, least=0, most=36_500)
 TRACE_TEXT = env.choice("TRACE_TEXT", "keep", ["keep", "hash"])

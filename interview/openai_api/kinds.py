@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import queue
+import secrets
 import threading
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -50,16 +51,14 @@ def cancel_all(handles: list[Handle]) -> None:
 
 
 def requests(body: JSON) -> list[Request]:
-    """One engine request a choice; a seed fixes every choice, each by its own number."""
+    """One engine request a choice; the seed, given or drawn, fixes every choice."""
     from engine import Request
 
     rest = {key: value for key, value in body.items() if key != "n"}
-    seed = body["sampling"].get("seed")
+    seed = body["sampling"].get("seed", secrets.randbits(53))
     made = []
     for index in range(body["n"]):
-        sampling = dict(body["sampling"])
-        if seed is not None:
-            sampling["seed"] = (seed + index) % 2**63
+        sampling = {**body["sampling"], "seed": (seed + index) % 2**63}
         made.append(Request.from_dict({**rest, "sampling": sampling}))
     return made
 
@@ -173,4 +172,4 @@ def _ended(job: Job, choices: list[Choice]) -> JSON:
     return output
 
 
-register(Kind(name="chat", title="API completion", execute=chat))
+register(Kind(name="chat", title="API completion", execute=chat, replays=True))

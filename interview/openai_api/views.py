@@ -137,7 +137,7 @@ def _run(request: HttpRequest, body: ChatBody) -> Run:
             idempotency_key=_key(request.headers.get("Idempotency-Key", "")),
         )
     except QuotaExceeded as full:
-        raise Refused(429, "rate_limit_exceeded", str(full), retry_after=1) from full
+        raise Refused(429, "rate_limit_exceeded", str(full), retry_after=full.retry_after) from full
     except IdempotencyConflict as conflict:
         raise Refused(409, "idempotency_conflict", str(conflict)) from conflict
 

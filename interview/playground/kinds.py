@@ -148,4 +148,13 @@ def refuse_blank(body: JSON) -> None:
         )
 
 
-register(Kind(name="generate", title="Generate", execute=generate, check=check, page="playground:generate"))
+register(
+    Kind(
+        name="generate",
+        title="Generate",
+        execute=generate,
+        check=check,
+        page="playground:generate",
+        replays=True,
+    )
+)

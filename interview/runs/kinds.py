@@ -93,6 +93,7 @@ class Kind:
 
     `page` is the URL name of the page that shows such a run with `?run=`.
     `erasable` is off where another row needs the input and is itself what holds the owner's words.
+    `replays` is on where the output depends on nothing but the input and the model, so that it can be done again.
     A kind with a `check` may be queued through the API: it returns the input to store or raises InputRefused.
     """
 
@@ -104,6 +105,7 @@ class Kind:
     counts_against_quota: bool = True
     page: str = ""
     erasable: bool = True
+    replays: bool = False
 
 
 _kinds: dict[str, Kind] = {}

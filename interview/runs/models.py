@@ -48,6 +48,7 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["state", "created"], name="run_state_created"),
             models.Index(fields=["owner", "-created"], name="run_owner_created"),
+            models.Index(fields=["owner", "started"], name="run_owner_started"),
         ]
         constraints = [
             models.UniqueConstraint("owner", "idempotency_key", name="run_idempotency_key_unique_per_owner"),

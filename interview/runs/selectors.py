@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 
 from interview.accounts.models import User
 from interview.runs.connection import LOST, client
+from interview.runs.fairness import place_of
 from interview.runs.models import QUEUED, RUNNING, SUCCEEDED, Run, Trace
 
 PRESENCE_KEY = "prefill:workers"
@@ -98,7 +99,7 @@ def ordinal(number: int) -> str:
 def standing(run: Run) -> Standing:
     """State, place in the queue and the time it may take, from rows and the workers' reports."""
     waiting = run.state == QUEUED
-    position = 1 + Run.objects.filter(state=QUEUED, created__lt=run.created).count() if waiting else 0
+    position = place_of(run) if waiting else 0
     return Standing(
         state=run.state,
         reason=run.reason,

@@ -18,6 +18,7 @@ from interview.runs import kinds
 from interview.runs.chain import canonical_hash
 from interview.runs.connection import LOST
 from interview.runs.models import ATTEMPT_CAP, CANCELLED, FAILED, QUEUED, RUNNING, SUCCEEDED, Run
+from interview.runs.quotas import QuotaExceeded, quota_check
 from interview.runs.traces import trace_write
 
 REWAKE_AFTER = timedelta(seconds=60)
@@ -26,9 +27,7 @@ WORKER_LOST = (
 )
 log = structlog.get_logger(__name__)
 
-
-class QuotaExceeded(Exception):
-    """The owner has too many runs waiting; the message says how many and what to do."""
+__all__ = ["IdempotencyConflict", "QuotaExceeded"]
 
 
 class IdempotencyConflict(Exception):
@@ -49,7 +48,7 @@ def run_create(
     input_hash = canonical_hash([kind, input])
     if idempotency_key and (known := _run_by_key(owner, idempotency_key, input_hash)):
         return known
-    _check_quota(owner, kind)
+    quota_check(owner, kind)
     try:
         with transaction.atomic():
             run = Run.objects.create(
@@ -74,20 +73,6 @@ def _run_by_key(owner: User, key: str, input_hash: str) -> Run | None:
     if run is not None and run.input_hash != input_hash:
         raise IdempotencyConflict("This idempotency key was used for another request. Use a new key.")
     return run
-
-
-def _check_quota(owner: User, kind: str) -> None:
-    limited = kinds.quota_kinds()
-    if kind not in limited:
-        return
-    # The owner's row is locked so that two requests at once can't both be the last one allowed.
-    User.objects.select_for_update().get(pk=owner.pk)
-    waiting = Run.objects.filter(owner=owner, kind__in=limited, state__in=[QUEUED, RUNNING]).count()
-    if waiting >= settings.RUN_QUEUE_LIMIT:
-        raise QuotaExceeded(
-            f"You have {waiting} runs waiting or running, and {settings.RUN_QUEUE_LIMIT} is the limit. "
-            "Wait until one ends, or cancel one."
-        )
 
 
 def run_wake(run: Run) -> bool:

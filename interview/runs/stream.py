@@ -9,6 +9,7 @@ import uuid
 from collections.abc import AsyncIterator
 
 from asgiref.sync import sync_to_async
+from django.db import close_old_connections
 
 from interview.runs import events, services
 from interview.runs.connection import LOST, async_client
@@ -88,11 +89,15 @@ async def _from_stream(connection: object, run_id: uuid.UUID, after: str) -> Asy
 
 @sync_to_async
 def _standing_line(run_id: uuid.UUID) -> tuple[str, str]:
-    run = Run.objects.only(
-        "id", "kind", "state", "reason", "created", "started", "finished", "cancel_requested"
-    ).get(pk=run_id)
-    now = standing(run)
-    line = {"state": now.state, "words": now.words, "position": now.position}
-    if run.state == QUEUED and not now.worker_ready:
-        services.runs_reap()
-    return run.state, json.dumps(line)
+    try:
+        run = Run.objects.only(
+            "id", "owner", "kind", "state", "reason", "created", "started", "finished", "cancel_requested"
+        ).get(pk=run_id)
+        now = standing(run)
+        line = {"state": now.state, "words": now.words, "position": now.position}
+        if run.state == QUEUED and not now.worker_ready:
+            services.runs_reap()
+        return run.state, json.dumps(line)
+    finally:
+        # A stream lives long and asks seldom: its connection goes back to the pool in between.
+        close_old_connections()

@@ -1,4 +1,4 @@
-"""Pages about what a run left: its trace, and letting go of it."""
+"""Pages about what a run left: its trace, comparing two, replaying it, and letting go of it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from interview.runs import retention, selectors
+from interview.runs import comparison, retention, selectors
 from interview.runs.chain import canonical_hash
 from interview.runs.models import Trace
+from interview.runs.quotas import QuotaExceeded
+from interview.runs.replay import CannotReplay, run_replay
 from interview.runs.views import own_run
 
+OTHERS = 20  # runs offered for comparison
 NO_TRACE = "This run has no trace: it is written when the run ends, and gone when its texts were erased."
 
 
@@ -28,7 +31,15 @@ def trace(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     if request.GET.get("format") == "json":
         return trace_file(record)
     raw = json.dumps(record.body, indent=2, ensure_ascii=False)
-    context = {"run": run, "trace": record, "raw": raw, "intact": canonical_hash(record.body) == record.hash}
+    context = {
+        "run": run,
+        "trace": record,
+        "raw": raw,
+        "intact": canonical_hash(record.body) == record.hash,
+        "others": selectors.run_list(run.owner)
+        .filter(kind=run.kind, trace__isnull=False)
+        .exclude(pk=run.pk)[:OTHERS],
+    }
     return render(request, "runs/trace.html", context)
 
 
@@ -52,3 +63,38 @@ def erase(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     if retention.run_erase(run):
         messages.success(request, "The texts of this run and its trace are erased.")
     return redirect("runs:run", run_id=run.pk)
+
+
+@require_safe
+def compare(request: HttpRequest) -> HttpResponse:
+    """Two of one's own traces side by side (`?a=` and `?b=` name their runs)."""
+    records = [_named(request, name) for name in ("a", "b")]
+    context = {
+        "a": records[0],
+        "b": records[1],
+        "comparison": comparison.compare(records[0].body, records[1].body),
+    }
+    return render(request, "runs/compare.html", context)
+
+
+def _named(request: HttpRequest, name: str) -> Trace:
+    try:
+        run = own_run(request, uuid.UUID(request.GET.get(name, "")))
+    except ValueError as error:
+        raise Http404("Name two of your runs by ?a= and ?b=.") from error
+    record = selectors.trace_get(run)
+    if record is None:
+        raise Http404(NO_TRACE)
+    return record
+
+
+@require_POST
+def replay(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
+    """Queue the same request with everything pinned, and go to its page."""
+    run = own_run(request, run_id)
+    try:
+        again = run_replay(run, run.owner)
+    except (CannotReplay, QuotaExceeded) as refusal:
+        messages.error(request, str(refusal))
+        return redirect("runs:run", run_id=run.pk)
+    return redirect("runs:run", run_id=again.pk)

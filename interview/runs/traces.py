@@ -70,6 +70,8 @@ def policy() -> JSON:
     """The rules in force: limits and prices; the version is their hash, so that a changed rule shows."""
     rules = {
         "queue_limit": settings.RUN_QUEUE_LIMIT,
+        "parallel_limit": settings.RUN_PARALLEL_LIMIT,
+        "tokens_per_day": settings.RUN_TOKENS_PER_DAY,
         "time_limit_seconds": settings.RUN_TIME_LIMIT_SECONDS,
         "trace_text": settings.TRACE_TEXT,
         "retention_days": settings.TRACE_RETENTION_DAYS,

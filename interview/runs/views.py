@@ -13,11 +13,14 @@ from django.http import (
     StreamingHttpResponse,
 )
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of
-from interview.runs import selectors, services, stream
-from interview.runs.models import Run
+from interview.runs import kinds, selectors, services, stream
+from interview.runs.models import SUCCEEDED, Run, RunShare
+from interview.runs.replay import replayed
+from interview.runs.sharing import shareable
 
 PAGE = 50
 
@@ -42,7 +45,17 @@ def run(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
     """One run with what it made; the same view is the fragment that the page fetches when it has ended."""
     own = own_run(request, run_id)
     template = "runs/run.html#run-result" if request.htmx else "runs/run.html"  # type: ignore[attr-defined]
-    context = {"run": own, "standing": selectors.standing(own), "trace": selectors.trace_get(own)}
+    kind = kinds.known(own.kind)
+    share = RunShare.objects.filter(run=own).first()
+    context = {
+        "run": own,
+        "standing": selectors.standing(own),
+        "trace": selectors.trace_get(own),
+        "replayed": replayed(own, own.owner),
+        "can_replay": kind is not None and kind.replays and own.state == SUCCEEDED and not own.erased,
+        "can_share": shareable(own),
+        "share": request.build_absolute_uri(reverse("runs:shared", args=[share.key])) if share else "",
+    }
     return render(request, template, context)
 
 

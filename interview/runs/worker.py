@@ -15,7 +15,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from interview.runs import kinds, retention, services
+from interview.runs import fairness, kinds, retention, services
 from interview.runs.connection import LOST, client
 from interview.runs.events import Publisher
 from interview.runs.facts import engine_facts
@@ -77,12 +77,16 @@ class Worker:
         release_dead_neighbours()
 
     def execute(self, run_id: str) -> None:
-        """Claim a run, do it, end it; every ending is guarded by the attempt number."""
+        """Claim the run whose turn it is, do it, end it; every ending is guarded by the attempt number.
+
+        The message's own run only woke this thread: somebody else's may come first (fairness.py).
+        """
         if self.stopping.is_set() or self.models is None:
             return
-        run = services.run_claim(run_id, worker=self.name)
+        run = fairness.run_claim_next(worker=self.name)
         if run is None:
             return
+        run_id = str(run.pk)
         publisher = Publisher(run.pk)
         job = kinds.Job(run=run, models=self.models, emit=publisher.emit, stopping=self.stopping)
         publisher.emit("started", {"attempt": run.attempt})
@@ -94,6 +98,8 @@ class Worker:
             with self._lock:
                 self.jobs.pop(run_id, None)
         publisher.emit("done" if state != "queued" else "restart", {"state": state})
+        if waiting := fairness.held_back(run.owner_id):
+            services.run_wake(waiting)
 
     def _attempt(self, job: kinds.Job) -> str:
         run = job.run

@@ -44,6 +44,8 @@ BAD = {
     "DEFAULT_FROM_EMAIL": ("Prefill", "prefill@example.org"),
     "WORKER_THREADS": ("many", "1 to 256"),
     "RUN_QUEUE_LIMIT": ("0", "1 to 10000"),
+    "RUN_PARALLEL_LIMIT": ("0", "1 to 1000"),
+    "RUN_TOKENS_PER_DAY": ("a lot", "0 to 2000000000"),
     "RUN_LEASE_SECONDS": ("1e3", "5 to 600"),
     "RUN_TIME_LIMIT_SECONDS": ("-1", "10 to 86400"),
     "TRACE_RETENTION_DAYS": ("for ever", "0 to 36500"),
