@@ -9,6 +9,7 @@ from ninja.errors import AuthenticationError, HttpError, ValidationError
 from interview.accounts.api import router as accounts
 from interview.accounts.api_auth import install_error_answers
 from interview.calculators.api import router as calculators
+from interview.documents.api import router as documents
 from interview.practice.api import router as practice
 from interview.practice.services import AnswerRefused
 from interview.questions.api import router as questions
@@ -17,7 +18,7 @@ from interview.runs.kinds import InputRefused
 from interview.runs.services import IdempotencyConflict, QuotaExceeded
 
 api = NinjaAPI(title="Prefill", version="1", urls_namespace="api", docs_url=None)
-for router in (accounts, calculators, questions, practice, runs):
+for router in (accounts, calculators, questions, practice, runs, documents):
     api.add_router("", router)
 
 

@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 Handler = Callable[[HttpRequest], HttpResponse]
 JSON = "application/json"
 BODIES = ("POST", "PUT", "PATCH")
+UPLOADS = {"/api/v1/documents": "multipart/form-data"}  # what takes files instead
 CODES = {
     400: ("malformed", "The request can't be read."),
     403: ("forbidden", "That is not allowed."),
@@ -32,8 +33,9 @@ class ApiErrorMiddleware:
             return self.get_response(request)
         if request.method in BODIES and request.META.get("CONTENT_LENGTH") not in (None, "", "0"):
             given = request.content_type or "nothing"
-            if given != JSON:
-                message = f"Content-Type is {given}; send {JSON}."
+            wanted = UPLOADS.get(request.path, JSON)
+            if given != wanted:
+                message = f"Content-Type is {given}; send {wanted}."
                 return JsonResponse({"code": "unsupported_media_type", "message": message}, status=415)
         response = self.get_response(request)
         if response.status_code not in CODES or response.headers.get("Content-Type", "").startswith(JSON):

@@ -13,10 +13,11 @@ import secrets
 import tempfile
 from collections.abc import Callable, Sequence
 from email.utils import parseaddr
+from importlib.util import find_spec
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import environ
 from django.core.exceptions import ImproperlyConfigured
@@ -253,6 +254,29 @@ def _write_key(file: Path) -> None:
         return  # another start was faster: its key is the key
     finally:
         os.unlink(draft)
+
+
+def storage(name: str, media_root: Path) -> dict[str, Any]:
+    """Django's storage entry for uploaded files: the folder, or an S3 bucket by s3://bucket/prefix?endpoint=…&region=…"""
+    value = text(name, "")
+    if not value:
+        return {
+            "BACKEND": "django.core.files.storage.FileSystemStorage",
+            "OPTIONS": {"location": media_root, "file_permissions_mode": 0o600},
+        }
+    allowed = "empty, or s3://bucket/prefix with ?endpoint=https://…&region=… where they are needed"
+    parts = urlsplit(value)
+    asked = dict(parse_qsl(parts.query))
+    if parts.scheme != "s3" or not parts.netloc or not set(asked) <= {"endpoint", "region"}:
+        raise refuse(name, f"{parts.scheme}://…", allowed)
+    if find_spec("storages") is None or find_spec("boto3") is None:
+        raise ImproperlyConfigured(
+            f"{name} names a bucket. Install the packages for it: pip install '.[s3]'."
+        )
+    options: dict[str, Any] = {"bucket_name": parts.netloc, "location": parts.path.strip("/")}
+    options |= {"file_overwrite": False, "default_acl": None, "querystring_auth": True}
+    options |= {f"{key}_{'url' if key == 'endpoint' else 'name'}": part for key, part in asked.items()}
+    return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
 def redis_url(name: str, var_dir: Path) -> str:

@@ -138,8 +138,9 @@ DATA_UPLOAD_MAX_NUMBER_FIELDS = 500
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static"]
+MEDIA_ROOT = VAR_DIR / "media"
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": env.storage("DOCUMENT_STORAGE", MEDIA_ROOT),
     "staticfiles": {
         "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
         if DEBUG
@@ -148,7 +149,6 @@ STORAGES = {
 }
 SERVESTATIC_USE_FINDERS = DEBUG
 SERVESTATIC_AUTOREFRESH = DEBUG
-MEDIA_ROOT = VAR_DIR / "media"
 
 # --- Security ---------------------------------------------------------------------------------
 CONTENT_SECURITY_POLICY = {
@@ -219,6 +219,19 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "interval_step": 0.1,
     "interval_max": 0.2,
 }
+
+# --- Documents (docs/grounding.md) -------------------------------------------------------------
+DOCUMENT_MAX_MB = env.integer("DOCUMENT_MAX_MB", 20, least=1, most=1000)
+DOCUMENTS_PER_USER = env.integer("DOCUMENTS_PER_USER", 200, least=1, most=100_000)
+DOCUMENTS_USER_MB = env.integer("DOCUMENTS_USER_MB", 500, least=1, most=1_000_000)
+DOCUMENTS_PER_COLLECTION = env.integer("DOCUMENTS_PER_COLLECTION", 100, least=1, most=10_000)
+DOCUMENT_PARSE_SECONDS = env.integer("DOCUMENT_PARSE_SECONDS", 60, least=1, most=3600)
+DOCUMENT_PARSE_MEMORY_MB = env.integer("DOCUMENT_PARSE_MEMORY_MB", 512, least=128, most=65_536)
+FILE_UPLOAD_HANDLERS = [
+    "interview.documents.uploading.SizeLimit",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
 
 # --- The engine -------------------------------------------------------------------------------
 MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")

@@ -4,3 +4,6 @@ from django.apps import AppConfig
 class DocumentsConfig(AppConfig):
     name = "interview.documents"
     label = "documents"
+
+    def ready(self) -> None:
+        from interview.documents import kinds, signals  # noqa: F401  (registers what this app runs and hears)

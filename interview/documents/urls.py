@@ -7,4 +7,23 @@ from interview.documents import views
 app_name = "documents"
 urlpatterns = [
     path("", views.document_list, name="document_list"),
+    path("collections/", views.collection_create, name="collection_create"),
+    path("collections/<uuid:collection_id>/", views.collection, name="collection"),
+    path("collections/<uuid:collection_id>/rename/", views.collection_rename, name="collection_rename"),
+    path("collections/<uuid:collection_id>/delete/", views.collection_delete, name="collection_delete"),
+    path(
+        "collections/<uuid:collection_id>/put/<uuid:document_id>/",
+        views.collection_put,
+        name="collection_put",
+    ),
+    path(
+        "collections/<uuid:collection_id>/take/<uuid:document_id>/",
+        views.collection_take,
+        name="collection_take",
+    ),
+    path("<uuid:document_id>/", views.document, name="document"),
+    path("<uuid:document_id>/original/", views.original, name="original"),
+    path("<uuid:document_id>/cancel/", views.cancel, name="cancel"),
+    path("<uuid:document_id>/retry/", views.retry, name="retry"),
+    path("<uuid:document_id>/delete/", views.delete, name="delete"),
 ]

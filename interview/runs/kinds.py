@@ -13,6 +13,7 @@ from interview.runs.models import Run
 
 if TYPE_CHECKING:
     from engine import Engine, Grader
+    from engine.embeddings import Embedder
 
 JSON = dict[str, Any]
 
@@ -38,6 +39,7 @@ class Models(Protocol):
     """What the worker holds loaded."""
 
     engine: Engine
+    embedder: Embedder
     grader: Grader
 
 

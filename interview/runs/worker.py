@@ -24,6 +24,7 @@ from interview.runs.selectors import PRESENCE_KEY
 
 if TYPE_CHECKING:
     from engine import Engine, Grader
+    from engine.embeddings import Embedder
 
 CANCEL_POLL_SECONDS = 0.2
 PRUNE_SECONDS = 3600.0
@@ -41,7 +42,7 @@ def worker_name(pid: int | None = None) -> str:
 
 
 class LoadedModels:
-    """The language model and the grader of this process."""
+    """The language model, the embedding model and the grader of this process."""
 
     def __init__(self) -> None:
         from engine import Embedder, Engine, Grader
@@ -53,7 +54,8 @@ class LoadedModels:
             threads=settings.ENGINE_THREADS or None,
             context=settings.ENGINE_CONTEXT or None,
         )
-        self.grader: Grader = Grader(Embedder.load(models_dir))
+        self.embedder: Embedder = Embedder.load(models_dir)
+        self.grader: Grader = Grader(self.embedder)
 
 
 class Worker:

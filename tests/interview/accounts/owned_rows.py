@@ -21,8 +21,9 @@ from interview.runs.models import Run, RunShare
 from interview.runs.traces import trace_write
 from tests.interview.accounts import teaching_rows
 from tests.interview.accounts.mark import MARK, Maker
+from tests.interview.documents import rows as documents
 
-__all__ = ["DEPENDENT", "MARK", "OWNED", "Maker", "make_everything"]
+__all__ = ["DEPENDENT", "MARK", "OWNED", "TIES", "Maker", "make_everything"]
 
 
 def api_token(owner: User, question: Question) -> Model:
@@ -95,6 +96,7 @@ OWNED: dict[str, Maker] = {
     "practice.reviewcard.owner": review_card,
     "questions.question.owner": own_question,
     "runs.run.owner": run,
+    **documents.OWNED,
     **teaching_rows.OWNED,
 }
 DEPENDENT: dict[str, Maker] = {
@@ -103,8 +105,10 @@ DEPENDENT: dict[str, Maker] = {
     "questions.rubricversion": rubric_version,
     "runs.runshare": run_share,
     "runs.trace": trace,
+    **documents.DEPENDENT,
     **teaching_rows.DEPENDENT,
 }
+TIES = documents.TIES
 
 
 def make_everything(owner: User, question: Question) -> dict[str, Any]:

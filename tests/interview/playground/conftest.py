@@ -22,9 +22,10 @@ MODELS_DIR = Path(os.environ.get("MODELS_DIR", str(DEFAULT_DIR)))
 
 @dataclass
 class Loaded:
-    """What a worker holds, without the grader, which no page here uses."""
+    """What a worker holds, without the grader and the embedder, which no page here uses."""
 
     engine: Engine
+    embedder: Any = None
     grader: Any = None
 
 

@@ -1,0 +1,204 @@
+"""DOCX: paragraphs, headings and tables in order, read as a stream while the archive is inflated.
+
+Nothing is built in memory but the text, what an archive says about its sizes is not believed, and a document type
+declaration (the only way to define entities) is refused.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+from xml.parsers import expat
+
+from interview.documents.parsing.outcome import (
+    DAMAGED,
+    ENCRYPTED,
+    NO_TEXT,
+    TOO_COMPLEX,
+    Parsed,
+    Refused,
+    Writer,
+)
+from interview.documents.parsing.plain import pieces
+
+W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
+FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
+MOST_BYTES = 64 * 1024 * 1024  # of all parts, inflated
+MOST_DEPTH = 256
+BLOCK = 65_536
+HEADING = re.compile(r"(?:heading|title|überschrift|titre)\s*(\d?)", re.I)
+
+
+class _Budget:
+    """Inflated bytes left for the whole archive."""
+
+    def __init__(self) -> None:
+        self.left = MOST_BYTES
+
+    def blocks(self, part: IO[bytes]) -> Iterator[bytes]:
+        while block := part.read(BLOCK):
+            self.left -= len(block)
+            if self.left < 0:
+                raise Refused(
+                    TOO_COMPLEX, f"It unpacks to more than {MOST_BYTES // 2**20} MiB; that is the limit."
+                )
+            yield block
+
+
+class _Reader:
+    """Follows the elements of one part; subclasses say what they mean."""
+
+    def __init__(self) -> None:
+        self.depth = 0
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self.text
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.buffer_text = True
+
+    def read(self, blocks: Iterator[bytes]) -> None:
+        try:
+            for block in blocks:
+                self.parser.Parse(block, False)
+            self.parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            raise Refused(
+                DAMAGED, f"Its text can't be read ({error}). Save it again and upload it."
+            ) from error
+
+    def _doctype(self, *_: object) -> None:
+        raise Refused(TOO_COMPLEX, "It declares entities, which no word processor does.")
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth > MOST_DEPTH:
+            raise Refused(TOO_COMPLEX, f"Its parts are nested more than {MOST_DEPTH} deep.")
+        self.start(name, attributes)
+
+    def _end(self, name: str) -> None:
+        self.depth -= 1
+        self.end(name)
+
+    def start(self, name: str, attributes: dict[str, str]) -> None: ...
+
+    def end(self, name: str) -> None: ...
+
+    def text(self, data: str) -> None: ...
+
+
+class _Styles(_Reader):
+    """Which paragraph styles are headings: by name (`heading 2`) or outline level."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.levels: dict[str, int] = {}
+        self._style = ""
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == f"{W}style":
+            self._style = attributes.get(f"{W}styleId", "")
+        elif name == f"{W}name" and self._style:
+            if found := HEADING.fullmatch(attributes.get(f"{W}val", "")):
+                self.levels[self._style] = min(6, int(found[1] or 1))
+        elif name == f"{W}outlineLvl" and self._style:
+            level = attributes.get(f"{W}val", "")
+            if level.isdigit() and int(level) < 6:
+                self.levels.setdefault(self._style, int(level) + 1)
+
+
+class _Body(_Reader):
+    """Paragraphs become lines; a table's row becomes one line of cells; text boxes count once."""
+
+    def __init__(self, writer: Writer, levels: dict[str, int]) -> None:
+        super().__init__()
+        self.writer, self.levels = writer, levels
+        self.runs: list[str] = []
+        self.rows: list[list[str]] = []  # the cells of each open row: tables nest
+        self.cells: list[list[str]] = []  # the paragraphs of each open cell
+        self.level = 0
+        self.in_text = False
+        self.skipped = 0
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if name == FALLBACK or self.skipped:
+            self.skipped += 1
+        elif name == f"{W}p":
+            self.level = 0
+        elif name == f"{W}pStyle":
+            style = attributes.get(f"{W}val", "")
+            found = HEADING.fullmatch(style)
+            self.level = self.levels.get(style, min(6, int(found[1] or 1)) if found else 0)
+        elif name == f"{W}t":
+            self.in_text = True
+        elif name in (f"{W}tab", f"{W}br", f"{W}cr", f"{W}noBreakHyphen"):
+            self.runs.append({f"{W}tab": "\t", f"{W}noBreakHyphen": "\u2011"}.get(name, "\n"))
+        elif name == f"{W}tr":
+            self.rows.append([])
+        elif name == f"{W}tc":
+            self.cells.append([])
+
+    def text(self, data: str) -> None:
+        if self.in_text and not self.skipped:
+            self.runs.append(data)
+
+    def end(self, name: str) -> None:
+        if self.skipped:
+            self.skipped -= 1
+        elif name == f"{W}t":
+            self.in_text = False
+        elif name == f"{W}p":
+            self._end_paragraph()
+        elif name == f"{W}tc" and self.cells:
+            cell = " ".join(" ".join(self.cells.pop()).split())
+            if self.rows:
+                self.rows[-1].append(cell)
+        elif name == f"{W}tr" and self.rows:
+            self._end_row(" | ".join(self.rows.pop()))
+
+    def _end_paragraph(self) -> None:
+        text = "".join(self.runs)
+        self.runs = []
+        if self.cells:
+            self.cells[-1].append(text)
+            return
+        for line in text.split("\n"):
+            for piece in pieces(line):
+                self.writer.line(piece, self.level)
+
+    def _end_row(self, row: str) -> None:
+        if self.cells:  # a table inside a cell
+            self.cells[-1].append(row)
+        elif row.strip(" |"):
+            for piece in pieces(row):
+                self.writer.line(piece)
+
+
+def parse(path: Path) -> Parsed:
+    """The document, then its foot- and endnotes. Raises Refused."""
+    budget, writer = _Budget(), Writer()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            styles = _Styles()
+            for part, reader in (
+                ("word/styles.xml", styles),
+                ("word/document.xml", _Body(writer, styles.levels)),
+                ("word/footnotes.xml", _Body(writer, {})),
+                ("word/endnotes.xml", _Body(writer, {})),
+            ):
+                if part in archive.namelist():
+                    info = archive.getinfo(part)
+                    info.file_size = 2 * MOST_BYTES  # what the archive says of its sizes is not believed
+                    with archive.open(info) as file:
+                        reader.read(budget.blocks(file))
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, OSError) as error:
+        raise Refused(DAMAGED, "The document can't be unpacked. Save it again and upload it.") from error
+    except RuntimeError as error:  # what zipfile says about a password
+        raise Refused(ENCRYPTED, "The document has a password. Save a copy without one.") from error
+    if not any(line.strip() for line in writer.lines):
+        raise Refused(NO_TEXT, "The document holds no text (its pages may be pictures).")
+    return writer.parsed("docx")

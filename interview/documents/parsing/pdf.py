@@ -1,0 +1,70 @@
+"""PDF: the text layer page by page. A scan has none; a password keeps it shut."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pypdf import PdfReader
+from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError, PdfReadError
+
+from interview.documents.parsing.outcome import (
+    DAMAGED,
+    ENCRYPTED,
+    NO_TEXT,
+    TOO_COMPLEX,
+    Parsed,
+    Refused,
+)
+
+MOST_PAGES = 5_000
+LEAST_CHARACTERS = 10  # in all, below which there is no text layer worth the name
+SHUT = "The PDF has a password. Save a copy without one and upload that."
+
+
+def parse(path: Path, progress: Callable[[int, int], None]) -> Parsed:
+    """The pages with their text. Raises Refused."""
+    try:
+        return _parse(path, progress)
+    except (FileNotDecryptedError, DependencyError) as error:
+        raise Refused(ENCRYPTED, SHUT) from error
+    except LimitReachedError as error:
+        raise Refused(TOO_COMPLEX, "A part of the PDF unpacks to more than is allowed.") from error
+    except RecursionError as error:
+        raise Refused(TOO_COMPLEX, "Its objects are nested too deeply.") from error
+    except PdfReadError as error:
+        raise Refused(DAMAGED, f"The PDF can't be read: {error}. Save it again and upload it.") from error
+
+
+def _parse(path: Path, progress: Callable[[int, int], None]) -> Parsed:
+    reader = PdfReader(path)
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise Refused(ENCRYPTED, SHUT)
+    n_pages = len(reader.pages)
+    if n_pages > MOST_PAGES:
+        raise Refused(TOO_COMPLEX, f"It has {n_pages:,} pages; {MOST_PAGES:,} is the limit. Split it.")
+    parsed = Parsed("pdf")
+    silent = 0
+    for number, page in enumerate(reader.pages, 1):
+        text = _page_text(page)
+        silent += not text.strip()
+        parsed.add_page(f"page {number}", text)
+        progress(number, n_pages)
+    if parsed.length - n_pages < LEAST_CHARACTERS and silent >= n_pages - 1:
+        raise Refused(
+            NO_TEXT, "Its pages are pictures without a text layer (a scan). Run text recognition on it first."
+        )
+    if silent:
+        parsed.note = f"{silent} of {n_pages} pages hold no text."
+    return parsed
+
+
+def _page_text(page: object) -> str:
+    try:
+        text = page.extract_text()  # type: ignore[attr-defined]
+    except (LimitReachedError, MemoryError, RecursionError, FileNotDecryptedError, DependencyError):
+        raise
+    except Exception:  # one broken page (fonts, streams) must not cost the others
+        return ""
+    lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\x00", "\ufffd").split("\n")]
+    return "\n".join(lines).encode("utf-8", "replace").decode("utf-8")

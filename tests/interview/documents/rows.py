@@ -1,0 +1,48 @@
+"""One row of every model of this room, for the tests of export, deletion and adoption."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.db.models import Model
+
+from interview.accounts.models import User
+from interview.documents.models import Collection, Document, Page, Passage
+from interview.questions.models import Question
+from tests.interview.accounts.mark import MARK, Maker
+
+
+def document(owner: User, question: Question) -> Document:
+    return Document.objects.create(owner=owner, name=MARK, sha256=uuid.uuid4().hex * 2, size=1)
+
+
+def page(owner: User, question: Question) -> Model:
+    return Page.objects.create(
+        document=document(owner, question), version=1, number=1, label="page 1", start=0, text=MARK
+    )
+
+
+def passage(owner: User, question: Question) -> Model:
+    return Passage.objects.create(
+        document=document(owner, question), version=1, number=1, start=0, end=1, page=1, text=MARK, vector=b""
+    )
+
+
+def collection(owner: User, question: Question) -> Collection:
+    return Collection.objects.create(owner=owner, name=MARK)
+
+
+def collected(owner: User, question: Question) -> Model:
+    return Collection.documents.through.objects.create(
+        collection=collection(owner, question), document=document(owner, question)
+    )
+
+
+OWNED: dict[str, Maker] = {"documents.collection.owner": collection, "documents.document.owner": document}
+DEPENDENT: dict[str, Maker] = {
+    "documents.collection_documents": collected,
+    "documents.page": page,
+    "documents.passage": passage,
+}
+# Rows that only tie two others together hold no words of their owner.
+TIES = {"documents.collection_documents"}
