@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from django import forms
 
 from interview.practice.models import Review
+from interview.questions.models import LEVELS, Topic
 
 LARGEST_SECONDS = 60 * 60 * 24 * 7
 
@@ -35,3 +39,19 @@ class DraftForm(forms.Form):
 
     def clean_elapsed_seconds(self) -> int:
         return self.cleaned_data["elapsed_seconds"] or 0
+
+
+class SessionForm(forms.Form):
+    """What an interview session is about and how long it takes."""
+
+    topics = forms.MultipleChoiceField(
+        required=False, widget=forms.CheckboxSelectMultiple, help_text="None ticked: all of them."
+    )
+    level = forms.ChoiceField(required=False, choices=[("", "any level"), *LEVELS])
+    n_questions = forms.IntegerField(label="Questions", min_value=1, max_value=20, initial=5)
+    minutes = forms.IntegerField(label="Minutes a question", min_value=1, max_value=60, initial=5)
+    own = forms.BooleanField(required=False, label="Ask my own questions too")
+
+    def __init__(self, *args: Any, topics: Sequence[Topic], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["topics"].choices = [(topic.pk, topic.title) for topic in topics]  # type: ignore[attr-defined]

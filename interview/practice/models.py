@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -134,3 +135,60 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"review of {self.attempt_id}: {self.get_rating_display()}"
+
+
+class InterviewSession(models.Model):
+    """A planned interview: questions one after another, each with its minutes, and a report at the end."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="interview_sessions"
+    )
+    topics = models.JSONField(default=list, help_text="Ids of the topics asked for; empty means all")
+    level = models.CharField(max_length=16, blank=True)
+    minutes = models.PositiveSmallIntegerField()
+    created = models.DateTimeField(default=timezone.now)
+    ended = models.DateTimeField(null=True, blank=True)
+    share_token = models.CharField(max_length=64, null=True, blank=True, unique=True)
+
+    EXPORT_EXCLUDES: ClassVar[tuple[str, ...]] = ("share_token",)
+
+    class Meta:
+        ordering = ["-created"]
+        indexes = [models.Index(fields=["owner", "-created"], name="session_owner_created")]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(minutes__gte=1, minutes__lte=60), name="session_minutes_1_to_60"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"interview session of {self.owner_id}, {self.created:%Y-%m-%d %H:%M}"
+
+
+class SessionItem(models.Model):
+    """One question of a session: when it was opened, the answer, and which follow-ups were passed over."""
+
+    session = models.ForeignKey(InterviewSession, on_delete=models.CASCADE, related_name="items")
+    question = models.ForeignKey("questions.Question", on_delete=models.CASCADE, related_name="+")
+    position = models.PositiveSmallIntegerField()
+    opened = models.DateTimeField(null=True, blank=True)
+    seconds = models.PositiveIntegerField(null=True, blank=True, help_text="From opening to the answer")
+    skipped = models.BooleanField(default=False)
+    passed_probes = models.JSONField(default=list)
+    attempt = models.OneToOneField(
+        Attempt, on_delete=models.SET_NULL, null=True, blank=True, related_name="session_item"
+    )
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint("session", "position", name="session_item_position_unique"),
+            models.CheckConstraint(
+                condition=models.Q(skipped=False) | models.Q(attempt__isnull=True),
+                name="session_item_skipped_or_answered",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.session_id} #{self.position}: {self.question_id}"

@@ -37,7 +37,8 @@ def attempt_get(attempt_id: uuid.UUID, owner: User | None) -> Attempt | None:
     if owner is None:
         return None
     related = Attempt.objects.select_related("question__topic", "rubric", "run", "parent")
-    return related.filter(pk=attempt_id, owner=owner).first()
+    answers = ("probe_attempts__run", "probe_attempts__rubric")
+    return related.prefetch_related(*answers).filter(pk=attempt_id, owner=owner).first()
 
 
 def attempt_list(owner: User | None) -> QuerySet[Attempt]:
@@ -121,7 +122,7 @@ def verdict_view(attempt: Attempt) -> VerdictView | None:
     if verdict is None:
         return None
     points = point_views(attempt)
-    probes = _probes(attempt)
+    probes = probe_views(attempt)
     return VerdictView(
         verdict=verdict["verdict"],
         score=verdict["score"],
@@ -182,8 +183,9 @@ def answer_pieces(text: str, points: Iterable[dict[str, Any]]) -> list[Piece]:
     return pieces
 
 
-def _probes(attempt: Attempt) -> list[ProbeView]:
-    answers = list(attempt.probe_attempts.select_related("run", "rubric").order_by("created"))
+def probe_views(attempt: Attempt) -> list[ProbeView]:
+    """The question's probes with the learner's answers to each, the first answer first."""
+    answers = sorted(attempt.probe_attempts.all(), key=lambda answer: answer.created)
     return [
         ProbeView(
             index, probe["ask"], probe["point"], [answer for answer in answers if answer.probe == index]

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.practice import review_views, views
+from interview.practice import review_views, session_views, views
 
 app_name = "practice"
 urlpatterns = [
@@ -10,6 +10,27 @@ urlpatterns = [
     path("questions/<slug:question_id>/", views.question, name="question"),
     path("questions/<slug:question_id>/draft/", views.draft_save, name="draft_save"),
     path("questions/<slug:question_id>/submit/", views.submit, name="submit"),
+    path("practice/sessions/", session_views.session_list, name="session_list"),
+    path("practice/sessions/<uuid:session_id>/", session_views.session, name="session"),
+    path(
+        "practice/sessions/<uuid:session_id>/answer/<int:position>/",
+        session_views.session_answer,
+        name="session_answer",
+    ),
+    path(
+        "practice/sessions/<uuid:session_id>/skip/<int:position>/",
+        session_views.session_skip,
+        name="session_skip",
+    ),
+    path(
+        "practice/sessions/<uuid:session_id>/probe/<int:position>/<int:probe>/",
+        session_views.session_probe,
+        name="session_probe",
+    ),
+    path("practice/sessions/<uuid:session_id>/end/", session_views.session_end, name="session_end"),
+    path("practice/sessions/<uuid:session_id>/report/", session_views.report, name="report"),
+    path("practice/sessions/<uuid:session_id>/share/", session_views.report_share, name="report_share"),
+    path("practice/reports/<str:token>/", session_views.report_shared, name="report_shared"),
     path("practice/attempts/<uuid:attempt_id>/", views.attempt, name="attempt"),
     path("practice/attempts/<uuid:attempt_id>/probes/<int:probe>/", views.probe_submit, name="probe_submit"),
     path("practice/attempts/<uuid:attempt_id>/regrade/", views.regrade, name="regrade"),

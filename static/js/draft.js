@@ -5,9 +5,11 @@ const IDLE = 1200;
 for (const form of document.querySelectorAll("form[data-draft]")) start(form);
 if (document.querySelector("[data-attempt]")) forget();
 
-// The answer has arrived: its local copy is no longer needed.
+// The answer has arrived: its local copy is no longer needed. A page that still asks for it hasn't got it.
 function forget() {
   try {
+    const asked = [...document.querySelectorAll("form[data-draft]")].map((form) => `draft:${form.dataset.draft}`);
+    if (asked.includes(sessionStorage.getItem("draft-submitted"))) return;
     localStorage.removeItem(sessionStorage.getItem("draft-submitted"));
     sessionStorage.removeItem("draft-submitted");
   } catch {

@@ -13,7 +13,15 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.services import token_create
-from interview.practice.models import Attempt, Dispute, Draft, Review, ReviewCard
+from interview.practice.models import (
+    Attempt,
+    Dispute,
+    Draft,
+    InterviewSession,
+    Review,
+    ReviewCard,
+    SessionItem,
+)
 from interview.questions.content import content_from
 from interview.questions.models import Question, QuestionVersion, RubricVersion
 from interview.questions.own_services import question_write
@@ -62,6 +70,16 @@ def dispute(owner: User, question: Question) -> Model:
     return Dispute.objects.create(attempt=attempt(owner, question), note=MARK)
 
 
+def interview_session(owner: User, question: Question) -> InterviewSession:
+    return InterviewSession.objects.create(owner=owner, minutes=5, topics=[MARK])
+
+
+def session_item(owner: User, question: Question) -> Model:
+    return SessionItem.objects.create(
+        session=interview_session(owner, question), question=question, position=1, passed_probes=[MARK]
+    )
+
+
 def run(owner: User, question: Question) -> Run:
     return Run.objects.create(owner=owner, kind="generate", input={"prompt": MARK}, input_hash="0" * 64)
 
@@ -92,6 +110,7 @@ OWNED: dict[str, Maker] = {
     "accounts.apitoken.owner": api_token,
     "practice.attempt.owner": attempt,
     "practice.draft.owner": draft,
+    "practice.interviewsession.owner": interview_session,
     "practice.review.owner": review,
     "practice.reviewcard.owner": review_card,
     "questions.question.owner": own_question,
@@ -101,6 +120,7 @@ OWNED: dict[str, Maker] = {
 }
 DEPENDENT: dict[str, Maker] = {
     "practice.dispute": dispute,
+    "practice.sessionitem": session_item,
     "questions.questionversion": question_version,
     "questions.rubricversion": rubric_version,
     "runs.runshare": run_share,
