@@ -11,9 +11,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
-from engine import registry
+from engine import registry, sources
 from engine.errors import EngineError
 from engine.lines import each_line, text_lines
+from engine.registry import ModelCard
 from engine.types import Request
 
 # Commands of other files: name -> (module, function, one line of help); the function takes argv, returns the
@@ -46,7 +47,7 @@ def generate(argv: Sequence[str]) -> int:
     parser.add_argument("--threads", type=int)
     parser.add_argument("--format", choices=list(registry.FORMATS))
     options = parser.parse_args(argv)
-    registry.prepare(options.model, models_dir(), show_progress)
+    sources.find(options.model, models_dir(), show_progress)
     from engine.llm import Engine
 
     with Engine.load(options.model, models_dir(), options.threads, weight_format=options.format) as engine:
@@ -54,15 +55,22 @@ def generate(argv: Sequence[str]) -> int:
 
 
 def model(argv: Sequence[str]) -> int:
-    """Prepares models and prints their cards, one JSON line each."""
+    """Prepares models and prints their cards, one JSON line each; a path or a hub id works too."""
     parser = argparse.ArgumentParser(prog="python -m engine model", description=model.__doc__)
     parser.add_argument(
         "names", nargs="*", default=list(registry.MODELS), help=f"of {', '.join(registry.MODELS)}"
     )
     for name in parser.parse_args(argv).names or list(registry.MODELS):
-        registry.prepare(name, models_dir(), show_progress)
-        print(json.dumps(registry.card(name, models_dir()).to_dict()), flush=True)
+        print(json.dumps(_card(name).to_dict()), flush=True)
     return 0
+
+
+def _card(name: str) -> ModelCard:
+    """The card of a model by any of its kinds of name; the registry also knows models of other kinds."""
+    if name in registry.MODELS:
+        registry.prepare(name, models_dir(), show_progress)
+        return registry.card(name, models_dir())
+    return sources.card(sources.find(name, models_dir(), show_progress), models_dir())
 
 
 def usage() -> str:

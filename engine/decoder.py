@@ -147,6 +147,8 @@ class Probe:
 class Decoder:
     """Weights plus the forward pass. Not thread-safe: one thread owns it."""
 
+    can_rewind = True
+
     def __init__(
         self,
         shape: Shape,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -117,7 +117,7 @@ def load_folder(folder: Path, weight_format: Format, device: str) -> Decoder:
         return build_decoder(shape_of(config), _reader(where, tied), weight_format, torch.device(device))
     except KeyError as error:
         raise ModelError("model_corrupt", f"{folder} lacks the tensor {error}") from error
-    except (OSError, RuntimeError) as error:
+    except (OSError, RuntimeError, SafetensorError) as error:
         raise ModelError("model_corrupt", f"{folder} can't be read: {error}") from error
 
 

@@ -5,22 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
 
-from engine import chat, constraints, registry
+from engine import chat, constraints, loading
 from engine.active import Active, Handle
 from engine.adapters import SHIPPED, Adapter, load_adapter
 from engine.decoder import Decoder, Segment
 from engine.errors import InvalidRequest, PromptTooLong
-from engine.gguf_file import read_gguf
-from engine.gguf_weights import load_gguf
 from engine.loop import Limits, Loop
 from engine.observe import Observation, Observe, observe
 from engine.reading import Passages
-from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, Format, ModelCard
-from engine.tokenizer import ModelTokenizer, from_gguf
+from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard
+from engine.tokenizer import ModelTokenizer
 from engine.tools import with_instructions
 from engine.types import Request, Result
 
@@ -35,7 +33,10 @@ class Engine:
         self.grammars = constraints.Grammars(tokenizer, decoder.shape.vocab_size)
         self.adapters: dict[str, Adapter] = {}
         self.passages = Passages()
-        self.loop = Loop(decoder, limits or Limits())
+        limits = limits or Limits()
+        if not decoder.can_rewind:
+            limits = replace(limits, prefix_bytes=0)
+        self.loop = Loop(decoder, limits)
 
     @classmethod
     def load(
@@ -49,27 +50,19 @@ class Engine:
         weight_format: str | None = None,
         limits: Limits | None = None,
     ) -> Engine:
-        """Loads a model of the registry (prepared first when its files are missing).
+        """Loads a model: a registry's name, a GGUF file, a folder in Hugging Face's form, or a hub id.
 
         `threads` bounds torch's own; `context` caps the model's context length in tokens; `weight_format` is
-        int4 (the
-        default on a CPU), bf16, fp16 or fp32. Raises `ModelError`.
+        int4, int8, bf16, fp16 or fp32 (by default the file's own, where the device can). Raises `ModelError`.
         """
         if threads:
             torch.set_num_threads(threads)
         place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
-        spec = registry.spec_of(model)
-        path = registry.prepare(model, models_dir) / spec.weights
-        form = cast(Format, weight_format or ("int4" if place == "cpu" else "bf16"))
-        card = registry.card(model, models_dir)
-        decoder = load_gguf(path, card.sha256, form, place)
-        tokenizer = from_gguf(read_gguf(path).metadata)
-        card = replace(
-            card,
-            context_length=min(card.context_length, context or card.context_length),
-            weight_format=card.weight_format if form == "int4" else form,
-            kv_bytes_per_token=decoder.kv_bytes_per_token,
+        limits = limits or Limits()
+        decoder, tokenizer, card = loading.load(
+            model, Path(models_dir), place, weight_format, limits.kv_bytes
         )
+        card = replace(card, context_length=min(card.context_length, context or card.context_length))
         return cls(decoder, tokenizer, card, limits)
 
     def submit(self, request: Request) -> Handle:
@@ -78,6 +71,8 @@ class Engine:
         constraint = constraints.of_request(request)
         matcher = self.grammars.matcher(constraint) if constraint else None
         request = with_instructions(request)
+        if not self.decoder.can_rewind:
+            request = replace(request, speculate=0)
         rendered, ids = chat.render(self.tokenizer, request)
         if not ids:
             raise InvalidRequest("empty_prompt", "the prompt has no tokens", "prompt")
