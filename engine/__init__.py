@@ -28,6 +28,7 @@ from engine.types import (
 if TYPE_CHECKING:
     from engine.llm import Engine
     from engine.observe import Observation, Observe
+    from engine.remote import RemoteEngine
 
 _LAZY = {
     "Engine": "engine.llm",
@@ -35,6 +36,7 @@ _LAZY = {
     "Embedder": "engine.embeddings",
     "Grader": "engine.grading",
     "Observe": "engine.observe",
+    "RemoteEngine": "engine.remote",
     "Observation": "engine.observe",
 }
 
@@ -53,6 +55,7 @@ __all__ = [
     "Observe",
     "Passage",
     "PromptTooLong",
+    "RemoteEngine",
     "Request",
     "Result",
     "Sampling",

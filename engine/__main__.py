@@ -44,13 +44,26 @@ def generate(argv: Sequence[str]) -> int:
     """Reads requests from stdin, writes results to stdout."""
     parser = argparse.ArgumentParser(prog="python -m engine generate", description=generate.__doc__)
     parser.add_argument("--model", default=os.environ.get("ENGINE_MODEL", registry.DEFAULT_MODEL))
+    parser.add_argument(
+        "--url", default=os.environ.get("ENGINE_URL"), help="an OpenAI-compatible server instead"
+    )
     parser.add_argument("--threads", type=int)
     parser.add_argument("--format", choices=list(registry.FORMATS))
     options = parser.parse_args(argv)
+    if options.url:
+        return remote(options.url, options.model)
     sources.find(options.model, models_dir(), show_progress)
     from engine.llm import Engine
 
     with Engine.load(options.model, models_dir(), options.threads, weight_format=options.format) as engine:
+        return each_line(text_lines(), lambda data: engine.generate(Request.from_dict(data)).to_dict())
+
+
+def remote(url: str, model: str) -> int:
+    """The same lines answered by a server; ENGINE_KEY is its key."""
+    from engine.remote import RemoteEngine
+
+    with RemoteEngine(url, model, os.environ.get("ENGINE_KEY", "")) as engine:
         return each_line(text_lines(), lambda data: engine.generate(Request.from_dict(data)).to_dict())
 
 

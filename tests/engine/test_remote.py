@@ -1,0 +1,137 @@
+"""The remote backend against a real server that isn't ours: `transformers serve` with a tiny random model."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from engine import InvalidRequest, Message, RemoteEngine, Request, Sampling, TokenEvent
+from tests.engine.test_sources import save
+from tests.engine.tiny import oracle
+
+ASK = (Message("user", "say something"),)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    folder = save(oracle(seed=8), tmp_path_factory.mktemp("served"))
+    port = free_port()
+    log = (folder / "serve.log").open("w")
+    command = [str(Path(sys.executable).with_name("transformers")), "serve", str(folder)]
+    process = subprocess.Popen(
+        [*command, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
+        stdout=log, stderr=log, env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    for _ in range(240):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=1)
+            break
+        except OSError:
+            assert process.poll() is None, (folder / "serve.log").read_text()[-2000:]
+            time.sleep(0.5)
+    yield f"http://127.0.0.1:{port}/v1", str(folder)
+    process.terminate()
+    process.wait(20)
+
+
+@pytest.fixture
+def remote(server: tuple[str, str]) -> Iterator[RemoteEngine]:
+    with RemoteEngine(*server) as engine:
+        yield engine
+
+
+def test_a_chat_streams_and_ends(remote: RemoteEngine) -> None:
+    handle = remote.submit(Request(messages=ASK, sampling=Sampling(max_tokens=12)))
+    events = list(handle)
+    texts = [event.text for event in events if isinstance(event, TokenEvent)]
+    result = handle.result()
+    assert "".join(texts) == result.text and result.text
+    assert result.finish_reason in ("stop", "length") and result.error is None
+    assert result.timings["ttft_ms"]
+
+
+def test_cancel_closes_the_stream(remote: RemoteEngine) -> None:
+    handle = remote.submit(Request(messages=ASK, sampling=Sampling(temperature=1, seed=2, max_tokens=400)))
+    for event in handle:
+        if isinstance(event, TokenEvent):
+            handle.cancel()
+            break
+    assert handle.result(10).finish_reason == "cancelled"
+
+
+def test_what_only_a_local_model_can_do_is_refused(remote: RemoteEngine) -> None:
+    with pytest.raises(InvalidRequest, match="regex needs the local model"):
+        remote.submit(Request(messages=ASK, regex="a+"))
+
+
+def test_a_server_that_is_not_there_is_an_error_of_the_request() -> None:
+    with RemoteEngine(f"http://127.0.0.1:{free_port()}/v1", "none") as engine:
+        result = engine.generate(Request(messages=ASK))
+    assert result.finish_reason == "error" and result.error
+    assert result.error["code"] == "remote_failed"
+
+
+class Scripted(BaseHTTPRequestHandler):
+    """A server that promises a schema and breaks it: what a careless backend does."""
+
+    reply = ""
+    body: dict[str, Any] = {}
+
+    def do_POST(self) -> None:
+        size = int(self.headers["content-length"])
+        Scripted.body = json.loads(self.rfile.read(size))
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for part, reason in ((Scripted.reply, None), ("", "stop")):
+            choice = {"index": 0, "delta": {"content": part}, "finish_reason": reason}
+            chunk = {
+                "id": "x",
+                "object": "chat.completion.chunk",
+                "created": 1,
+                "model": "m",
+                "choices": [choice],
+            }
+            self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def log_message(self, *args: Any) -> None:
+        return None
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason", "parsed"),
+    [('{"n": 3}', "stop", {"n": 3}), ('{"n": "3"}', "error", None), ('{"n": 1, "n": 2}', "error", None)],
+)
+def test_a_schema_is_sent_and_the_text_validated_here_all_the_same(
+    reply: str, reason: str, parsed: Any
+) -> None:
+    server = HTTPServer(("127.0.0.1", 0), Scripted)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Scripted.reply = reply
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    s = Sampling(temperature=0.5, top_k=5, seed=7, stop=("END",))
+    with RemoteEngine(f"http://127.0.0.1:{server.server_port}/v1", "m") as engine:
+        result = engine.generate(Request(messages=ASK, schema=schema, sampling=s))
+    server.shutdown()
+    assert (result.finish_reason, result.parsed) == (reason, parsed)
+    assert Scripted.body["response_format"]["json_schema"]["schema"] == schema
+    assert (Scripted.body["seed"], Scripted.body["stop"], Scripted.body["top_k"]) == (7, ["END"], 5)
