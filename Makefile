@@ -27,7 +27,7 @@ install-dev: python  ## … and those that the tests need
 	@$(PYTHON) scripts/setup.py install --dev
 
 models: install-dev
-	@env -u DATABASE_URL -u REDIS_URL $(VENV_PYTHON) manage.py prepare models
+	@env -u DATABASE_URL -u REDIS_URL $(VENV_PYTHON) manage.py prepare models tokenizers
 
 test: models  ## The whole suite with SQLite and the embedded Valkey (ARGS="-k name" chooses)
 	@env -u DATABASE_URL -u REDIS_URL $(VENV_PYTHON) -m pytest $(ARGS)

@@ -10,7 +10,15 @@ from django.http import QueryDict
 
 from interview.calculators.formulas.registry import CALCULATORS, Outcome
 from interview.calculators.formulas.registry import run as work_out
-from interview.calculators.measuring import attention, kv_cache, latency, parameters, sampling, speculative
+from interview.calculators.measuring import (
+    attention,
+    kv_cache,
+    latency,
+    parameters,
+    sampling,
+    speculative,
+    tokens,
+)
 from interview.calculators.measuring.local import Halted
 from interview.calculators.measuring.proof import Proof
 from interview.runs.kinds import JSON, InputRefused, Job, Kind, RunFailed, register
@@ -30,6 +38,11 @@ class Measure:
 
 
 MEASURES: dict[str, Measure] = {
+    "tokens": Measure(
+        tokens.plan,
+        tokens.measure,
+        "The local model reads this text or chat, and the ids it was given are compared one by one.",
+    ),
     "kv-cache": Measure(
         kv_cache.plan,
         kv_cache.measure,

@@ -20,7 +20,7 @@ from interview.calculators.formulas import (
     sampling,
     selection,
     speculative,
-    tokens,
+    tokens_about,
 )
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.parameters import (
@@ -63,7 +63,7 @@ class Outcome:
 
 
 MODULES = (
-    tokens,
+    tokens_about,
     kv_about,
     context_budget,
     attention_cost,

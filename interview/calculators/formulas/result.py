@@ -101,11 +101,18 @@ class Piece:
     text: str
     id: int
     is_control: bool = False
+    is_template: bool = False
+    differs: bool = False
 
     @property
     def css(self) -> str:
-        """One of six washes, by id, so that a token keeps its colour."""
-        return f"t{self.id % 6 + 1}"
+        """One of six washes, by id, so that a token keeps its colour; how it came about, and whether it differs."""
+        kinds = (
+            (self.is_control, "is-control"),
+            (self.is_template, "is-template"),
+            (self.differs, "is-other"),
+        )
+        return " ".join([f"t{self.id % 6 + 1}", *(name for holds, name in kinds if holds)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +127,8 @@ class Result:
     tables: tuple[Table, ...] = ()
     program: str = ""
     pieces: tuple[Piece, ...] = ()
+    beside: tuple[Piece, ...] = ()
+    beside_label: str = ""
     formula: str = ""
     formula_names: Mapping[str, Number] | None = None
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 
+from interview.calculators.formulas.result import Table, Value
+
 SPACES = {" ": "·", "\n": "⏎", "\t": "⇥", "\r": "␍"}
+CLUSTER = re.compile(
+    r".[\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u064b-\u0655\u0900-\u0903\u093c\u09bc\u1161-\u11ff\u3099\u309a]*",
+    re.DOTALL,
+)
 LOOK_ALIKE = ("CYRILLIC", "GREEK")
 
 
@@ -38,3 +45,21 @@ def look_alikes(text: str) -> list[str]:
         if "LATIN" in scripts and scripts & set(LOOK_ALIKE):
             found.append(word[:30])
     return found[:6]
+
+
+def nfc_table(text: str) -> list[Table]:
+    """What NFC would change, the first dozen places; no table where it changes nothing."""
+    part = text[:100_000]
+    if unicodedata.is_normalized("NFC", part):
+        return []
+    rows: list[tuple[Value, ...]] = []
+    for cluster in dict.fromkeys(CLUSTER.findall(part)):
+        becomes = unicodedata.normalize("NFC", cluster)
+        if becomes != cluster and len(rows) < 12:
+            rows.append((cluster, _points(cluster), becomes, _points(becomes)))
+    columns = ("written", "code points", "in NFC", "code points then")
+    return [Table("What NFC would change", columns, tuple(rows))] if rows else []
+
+
+def _points(text: str) -> str:
+    return " ".join(f"U+{ord(c):04X}" for c in text)

@@ -53,6 +53,27 @@ def test_the_cache_takes_the_bytes_predicted(engine: Engine, query: str) -> None
     assert wrong["predicted"] == 3 * wrong["measured"]  # 9 query heads, 3 KV heads
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "text=caf%C3%A9%20%F0%9F%91%8B%20%3C%7Cim_end%7C%3E",
+        "text=%3C%7Cim_end%7C%3E&special=control",
+        "text=user:%20hi%20%3C%7Cim_end%7C%3E&chat=1",
+    ],
+)
+def test_the_model_reads_the_tokens_counted(engine: Engine, query: str) -> None:
+    rows = rows_of(measured(engine, "tokens", query))
+    assert all(row["predicted"] == row["measured"] for row in rows.values()) and len(rows) == 2
+
+
+def test_a_text_beyond_the_context_is_told_so(engine: Engine) -> None:
+    with pytest.raises(RunFailed, match="context"):
+        measured(engine, "tokens", f"text={'word%20' * 9000}")
+    with pytest.raises(RunFailed, match="no text"):
+        measured(engine, "tokens", "text=")
+
+
 def test_every_number_in_the_file_is_predicted(engine: Engine) -> None:
     rows = rows_of(measured(engine, "parameters"))
     exact = [row for row in rows.values() if row["kind"] == "exact"]
@@ -118,7 +139,7 @@ def test_plans_are_bounded(slug: str) -> None:
     calculator = find(slug)
     most = {p.name: str(int(p.high)) for p in calculator.parameters if p.kind == "whole" and not p.group}
     plan = kinds.MEASURES[slug].plan(parse(calculator.inputs, most))
-    assert all(value <= 20_000 for value in plan.values() if not isinstance(value, str))
+    assert all(value <= 20_000 for value in plan.values() if not isinstance(value, str | bool))
 
 
 @pytest.mark.parametrize(
