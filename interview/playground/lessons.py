@@ -42,4 +42,9 @@ LESSONS = (
         "Trials",
         "The same prompt many times under several settings, as one batch: distinct answers, agreement, validity, intervals.",
     ),
+    Lesson(
+        "serving",
+        "Serving",
+        "Load on the engine of this machine: batch size, first token, time between tokens, cache, beside the predictions.",
+    ),
 )

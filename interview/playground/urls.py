@@ -5,6 +5,7 @@ from django.urls import path
 from interview.playground import views
 from interview.playground.attention import views as attention
 from interview.playground.next_token import views as next_token
+from interview.playground.serving import views as serving
 from interview.playground.trials import views as trials
 
 app_name = "playground"
@@ -16,4 +17,5 @@ urlpatterns = [
     path("next-token/step/", next_token.next_token_step, name="next-token-step"),
     path("attention/", attention.attention, name="attention"),
     path("trials/", trials.trials, name="trials"),
+    path("serving/", serving.serving, name="serving"),
 ]

@@ -136,3 +136,16 @@ def test_trials_show_the_distribution(page: Page, axed: Axed) -> None:
     expect(page.get_by_text("Token for token alike in all 4 trials.")).to_be_visible()
     expect(page.get_by_role("row", name="T 1.5")).to_be_visible()
     axed(page)
+
+
+def test_a_load_is_served_and_measured(page: Page, axed: Axed) -> None:
+    page.goto("/playground/serving/")
+    axed(page)
+    page.get_by_label("Clients at once").fill("4")
+    page.get_by_label("Requests").fill("4")
+    page.get_by_label("Prompt tokens").fill("16")
+    page.get_by_label("Answer tokens").fill("6")
+    page.get_by_role("button", name="Send the load").click()
+    expect(page.get_by_role("row", name="time to first token")).to_be_visible(timeout=40_000)
+    expect(page.get_by_role("link", name="batching calculator").first).to_be_visible()
+    axed(page)
