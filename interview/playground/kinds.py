@@ -22,6 +22,8 @@ def generate(job: Job) -> JSON:
     job.trace["model"] = job.models.engine.card.to_dict()
     handle = submitted(job, request)
     prompt = prompt_seen(job.models.engine, request)
+    if "template" in job.input:
+        job.trace["prompt_template"] = job.input["template"]
     result, tokens, steps = follow(job, handle, prompt)
     job.trace.update(result.to_dict(), per_token=tokens)
     end_unless_done(job, result)
@@ -59,12 +61,29 @@ def prompt_seen(engine: Engine, request: Request) -> JSON:
     shown = ids if len(ids) <= SHOWN_PROMPT_TOKENS else [*ids[:half], *ids[-half:]]
     return {
         "count": len(ids),
+        "parts": prompt_parts(engine, request, len(ids)),
         "left_out": len(ids) - len(shown),
         "continued": len(request.continue_ids),
         "tokens": [[i, engine.tokenizer.label(i), i in engine.tokenizer.special_ids] for i in shown],
         "window": engine.card.context_length,
         "kv_bytes_per_token": engine.card.kv_bytes_per_token,
     }
+
+
+def prompt_parts(engine: Engine, request: Request, total: int) -> list[list[object]]:
+    """Tokens of each message with its share of the template, and of what opens the answer; empty for a raw prompt."""
+    from engine.chat import message_tokens
+
+    if not request.messages or request.tools:
+        return []
+    counts = message_tokens(engine.tokenizer, request.messages)
+    rest = total - sum(counts) - len(request.continue_ids)
+    parts: list[list[object]] = [[m.role, n] for m, n in zip(request.messages, counts, strict=True)]
+    return [
+        *parts,
+        ["answer begins", rest],
+        *([["kept", len(request.continue_ids)]] if request.continue_ids else []),
+    ]
 
 
 def follow(job: Job, handle: Handle, prompt: JSON) -> tuple[Result, list[list[object]], list[JSON]]:

@@ -43,8 +43,18 @@ LESSONS = (
         "The same prompt many times under several settings, as one batch: distinct answers, agreement, validity, intervals.",
     ),
     Lesson(
+        "drift",
+        "Drift",
+        "Pin prompts and a configuration, ask again later: sampling noise told from real change.",
+    ),
+    Lesson(
         "serving",
         "Serving",
         "Load on the engine of this machine: batch size, first token, time between tokens, cache, beside the predictions.",
+    ),
+    Lesson(
+        "prompts",
+        "Prompts",
+        "A library of versioned templates with variables and differences; runs record which version they used.",
     ),
 )

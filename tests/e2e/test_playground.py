@@ -149,3 +149,37 @@ def test_a_load_is_served_and_measured(page: Page, axed: Axed) -> None:
     expect(page.get_by_role("row", name="time to first token")).to_be_visible(timeout=40_000)
     expect(page.get_by_role("link", name="batching calculator").first).to_be_visible()
     axed(page)
+
+
+def test_a_prompt_is_kept_changed_and_run(page: Page, axed: Axed) -> None:
+    page.goto("/playground/prompts/")
+    axed(page)
+    page.get_by_label("Name").fill("Explain")
+    page.get_by_role("button", name="Keep it").click()
+    axed(page)
+    page.get_by_label("User prompt").fill("Explain {{ topic }} briefly.")
+    page.get_by_role("button", name="Keep this version").click()
+    page.get_by_role("link", name="against 2").click()
+    expect(page.locator(".difference .is-added")).to_have_text("+ Explain {{ topic }} briefly.\n")
+    axed(page)
+    page.get_by_label("topic").fill("a cache")
+    page.get_by_label("Max tokens").fill("6")
+    page.get_by_role("button", name="Run it").click()
+    expect(page.locator(".status.is-done")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("link", name="Explain, version 2")).to_be_visible()
+    axed(page)
+
+
+def test_a_pin_is_asked_twice_and_compared(page: Page, axed: Axed) -> None:
+    page.goto("/playground/drift/")
+    axed(page)
+    page.get_by_label("Prompts").fill("Name a colour.")
+    page.get_by_label("Max tokens").fill("4")
+    page.get_by_label("Trials of each prompt").fill("4")
+    page.get_by_role("button", name="Pin it").click()
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.locator(".status.is-done")).to_be_visible(timeout=20_000)
+    page.get_by_role("button", name="Ask again").click()
+    expect(page.get_by_text("Prompt by prompt")).to_be_visible(timeout=20_000)
+    expect(page.get_by_role("cell", name="the same", exact=True)).to_be_visible()
+    axed(page)

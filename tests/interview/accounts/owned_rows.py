@@ -13,6 +13,8 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.services import token_create
+from interview.playground.models import Pin, Prompt
+from interview.playground.prompts.services import prompt_create
 from interview.practice.models import (
     Attempt,
     Dispute,
@@ -105,9 +107,23 @@ def rubric_version(owner: User, question: Question) -> Model:
     return RubricVersion.objects.filter(question=own_question(owner, question)).get()
 
 
+def prompt(owner: User, question: Question) -> Prompt:
+    return prompt_create(owner=owner, name=MARK, system="", body=MARK)
+
+
+def prompt_version(owner: User, question: Question) -> Model:
+    return prompt(owner, question).versions.get()
+
+
+def pin(owner: User, question: Question) -> Model:
+    return Pin.objects.create(owner=owner, name=MARK, body={"prompts": [MARK]})
+
+
 # "model.field" of everything that points at a user, and the models that go with such a row.
 OWNED: dict[str, Maker] = {
     "accounts.apitoken.owner": api_token,
+    "playground.pin.owner": pin,
+    "playground.prompt.owner": prompt,
     "practice.attempt.owner": attempt,
     "practice.draft.owner": draft,
     "practice.interviewsession.owner": interview_session,
@@ -119,6 +135,7 @@ OWNED: dict[str, Maker] = {
     **teaching_rows.OWNED,
 }
 DEPENDENT: dict[str, Maker] = {
+    "playground.promptversion": prompt_version,
     "practice.dispute": dispute,
     "practice.sessionitem": session_item,
     "questions.questionversion": question_version,
