@@ -142,3 +142,25 @@ class Passage(models.Model):
 
     def __str__(self) -> str:
         return f"passage {self.number} of {self.document_id}"
+
+
+class Evaluation(models.Model):
+    """A question set put to the model with and without passages; `results` is written once, when its run ends."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="evaluations")
+    name = models.CharField(max_length=120)
+    style = models.CharField(max_length=8)
+    questions = models.JSONField(help_text="question, answers, context of each")
+    selection = models.JSONField(
+        default=dict, help_text="The documents asked, where the set brings no passages"
+    )
+    run = models.ForeignKey("runs.Run", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    results = models.JSONField(null=True)
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created"]
+
+    def __str__(self) -> str:
+        return self.name

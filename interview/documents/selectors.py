@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass
 
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum
 
 from interview.accounts.models import User
 from interview.documents import sharing
@@ -91,3 +91,12 @@ def page_at(document: Document, offset: int) -> Page | None:
 def ready_count(user: User) -> int:
     """How many documents a user can ask."""
     return searchable_documents(user).filter(state=READY).count()
+
+
+def page_labels(wanted: list[tuple[uuid.UUID, int]]) -> dict[tuple[uuid.UUID, int], str]:
+    """What pages are called, by (document, number)."""
+    documents = {document for document, _ in wanted}
+    pages = Page.objects.filter(
+        document__in=documents, number__in={number for _, number in wanted}, version=F("document__version")
+    )
+    return {(d, n): label for d, n, label in pages.values_list("document", "number", "label")}

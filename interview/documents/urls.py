@@ -2,11 +2,16 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.documents import views
+from interview.documents import ask_views, eval_views, views
 
 app_name = "documents"
 urlpatterns = [
     path("", views.document_list, name="document_list"),
+    path("search/", ask_views.search, name="search"),
+    path("ask/", ask_views.ask, name="ask"),
+    path("evaluation/", eval_views.evaluation_list, name="evaluation_list"),
+    path("evaluation/<uuid:evaluation_id>/", eval_views.evaluation, name="evaluation"),
+    path("evaluation/<uuid:evaluation_id>/delete/", eval_views.evaluation_delete, name="evaluation_delete"),
     path("collections/", views.collection_create, name="collection_create"),
     path("collections/<uuid:collection_id>/", views.collection, name="collection"),
     path("collections/<uuid:collection_id>/rename/", views.collection_rename, name="collection_rename"),

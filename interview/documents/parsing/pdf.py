@@ -67,4 +67,4 @@ def _page_text(page: object) -> str:
     except Exception:  # one broken page (fonts, streams) must not cost the others
         return ""
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\x00", "\ufffd").split("\n")]
-    return "\n".join(lines).encode("utf-8", "replace").decode("utf-8")
+    return "\n".join(lines).strip("\n").encode("utf-8", "replace").decode("utf-8")

@@ -12,10 +12,12 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from engine import Engine
 from engine.embeddings import Embedder
 from interview.accounts.models import User
 from interview.documents import services
 from interview.documents.models import Collection, Document
+from interview.documents.searching import INDEXES
 from interview.runs.models import QUEUED, Run
 from interview.runs.worker import Worker
 
@@ -25,6 +27,22 @@ Upload = Callable[..., Document]
 @pytest.fixture(scope="session")
 def embedder() -> Embedder:
     return Embedder.load(Path(settings.MODELS_DIR))
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """The language model, for the tests that ask it."""
+    with Engine.load(models_dir=Path(settings.MODELS_DIR)) as loaded:
+        yield loaded
+
+
+@pytest.fixture
+def asking_worker(engine: Engine, embedder: Embedder) -> Worker:
+    """The worker's own code with both models."""
+    INDEXES.forget()
+    made = Worker()
+    made.models = SimpleNamespace(engine=engine, embedder=embedder)  # type: ignore[assignment]
+    return made
 
 
 @pytest.fixture

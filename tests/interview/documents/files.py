@@ -26,16 +26,16 @@ BAKERY = (
 )
 
 
-def pdf(pages: Sequence[str]) -> bytes:
+def pdf(pages: Sequence[str], stream: bytes = b"") -> bytes:
     """A PDF with a text layer: one page a string, lines broken every 90 characters."""
     objects: list[bytes] = [b"<< /Type /Catalog /Pages 2 0 R >>", b"", b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>"]  # fmt: skip
     kids = []
     for text in pages:
         number = len(objects) + 1
         kids.append(f"{number} 0 R")
-        stream = _stream(text)
+        shown = stream or _stream(text)
         objects.append(f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents {number + 1} 0 R >>".encode())  # fmt: skip
-        packed = zlib.compress(stream)
+        packed = zlib.compress(shown)
         objects.append(b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(packed), packed))  # fmt: skip
     objects[1] = f"<< /Type /Pages /Kids [{' '.join(kids)}] /Count {len(kids)} >>".encode()
     return _assembled(objects)
@@ -66,6 +66,12 @@ def _assembled(objects: list[bytes]) -> bytes:
     out += b"".join(b"%010d 00000 n \n" % place for place in places)
     out += b"trailer << /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, start)
     return bytes(out)
+
+
+def slow_pdf(n_pages: int) -> bytes:
+    """Pages of little text and many operators: long to read, quick to index."""
+    text = _stream(LIGHTHOUSE)
+    return pdf([LIGHTHOUSE] * n_pages, stream=text + b" 0 0 m 1 1 l S" * 20_000)
 
 
 def scanned_pdf() -> bytes:

@@ -7,7 +7,7 @@ import uuid
 from django.db.models import Model
 
 from interview.accounts.models import User
-from interview.documents.models import Collection, Document, Page, Passage
+from interview.documents.models import Collection, Document, Evaluation, Page, Passage
 from interview.questions.models import Question
 from tests.interview.accounts.mark import MARK, Maker
 
@@ -38,7 +38,15 @@ def collected(owner: User, question: Question) -> Model:
     )
 
 
-OWNED: dict[str, Maker] = {"documents.collection.owner": collection, "documents.document.owner": document}
+def evaluation(owner: User, question: Question) -> Model:
+    return Evaluation.objects.create(owner=owner, name=MARK, style="quote", questions=[])
+
+
+OWNED: dict[str, Maker] = {
+    "documents.collection.owner": collection,
+    "documents.document.owner": document,
+    "documents.evaluation.owner": evaluation,
+}
 DEPENDENT: dict[str, Maker] = {
     "documents.collection_documents": collected,
     "documents.page": page,
