@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import structlog
 from django.conf import settings
 from django.core.files import File
-from django.core.files.storage import default_storage
+from django.core.files.storage import Storage, default_storage
 from django.db import IntegrityError, transaction
 
 from interview.accounts.models import User
@@ -181,15 +181,18 @@ def _start(document: Document) -> int:
 @transaction.atomic
 def document_cancel(document: Document) -> Document:
     """Stop reading a document; one that has ended stays as it is."""
-    locked = Document.objects.select_for_update().filter(pk=document.pk).first()
-    if locked is None or not locked.busy:
-        return document
-    if locked.run is not None and locked.run.state not in ENDED:
-        run_cancel(locked.run)
-    else:
-        Document.objects.filter(pk=locked.pk).update(state=CANCELLED, stage="")
+    waiting = Document.objects.filter(pk=document.pk, state=UPLOADED, run=None)
+    if not waiting.update(state=CANCELLED, stage=""):
+        _stop_run(document)
     document.refresh_from_db()
     return document
+
+
+def _stop_run(document: Document) -> None:
+    """Cancel the run under way. The run's row is taken before the document's, as a worker that ends it does."""
+    run = Run.objects.filter(pk__in=Document.objects.filter(pk=document.pk).values("run")).first()
+    if run is not None and run.state not in ENDED:
+        run_cancel(run)
 
 
 @transaction.atomic
@@ -220,20 +223,19 @@ def document_rebuild(document: Document) -> bool:
 @transaction.atomic
 def document_delete(document: Document) -> None:
     """Delete a document with its file, pages, passages and index, also while it is being read."""
-    locked = Document.objects.select_for_update().select_related("run").filter(pk=document.pk).first()
+    _stop_run(document)
+    locked = Document.objects.select_for_update().filter(pk=document.pk).first()
     if locked is None:
         return
-    storage, name, run = locked.file.storage, locked.file.name, locked.run
+    storage, name = locked.file.storage, str(locked.file.name)
     locked.delete()
-    if run is not None and run.state not in ENDED:
-        run_cancel(run)
-    transaction.on_commit(lambda: _delete_file(storage, str(name)))
+    transaction.on_commit(lambda: _delete_file(storage, name))
     transaction.on_commit(documents_dispatch)
 
 
-def _delete_file(storage: object, name: str) -> None:
+def _delete_file(storage: Storage, name: str) -> None:
     try:
-        storage.delete(name)  # type: ignore[attr-defined]
+        storage.delete(name)
     except OSError:
         log.error("file_left_behind", name=name, exc_info=True)
 

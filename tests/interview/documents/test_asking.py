@@ -118,11 +118,11 @@ CANARIES = [
 ]
 
 
-@pytest.mark.parametrize("canary", CANARIES)
+@pytest.mark.parametrize("canaries", [CANARIES[:3], CANARIES[3:]], ids=["orders", "disguised"])
 def test_instructions_in_a_document_are_words_in_a_document(
-    owner: User, owner_client: Client, upload: Upload, worker: Worker, canary: str
+    owner: User, owner_client: Client, upload: Upload, worker: Worker, canaries: list[str]
 ) -> None:
-    text = f"{files.LIGHTHOUSE} {canary} The tower has 196 steps."
+    text = f"{files.LIGHTHOUSE} {' '.join(canaries)} The tower has 196 steps."
     document = upload(owner, "canary.txt", text.encode())
     assert document.pages.get().text == text, "nothing is stripped from what is kept"
     run = ask(owner_client, worker, "How many steps does the tower have?")
@@ -134,7 +134,7 @@ def test_instructions_in_a_document_are_words_in_a_document(
     assert Run.objects.exclude(kind="document").count() == 1, "nothing else was run"
     page = owner_client.get(f"{URL}?run={run.pk}").content.decode()
     assert "<script>alert(1)" not in page
-    assert "BANANA" not in output["answer"].replace(canary, "")
+    assert "BANANA" not in output["answer"]
 
 
 def test_ids_of_passages_are_new_for_every_request(
@@ -149,11 +149,11 @@ def test_ids_of_passages_are_new_for_every_request(
 def test_the_first_token_comes_within_three_seconds(
     owner: User, owner_client: Client, upload: Upload, worker: Worker
 ) -> None:
-    """The quickest of three: this machine may be busy with something else."""
+    """The quicker of two: this machine may be busy with something else."""
     upload(
         owner,
         "lighthouse.pdf",
-        files.pdf([files.LIGHTHOUSE, *(files.ordinary_text(200, n) for n in range(9))]),
+        files.pdf([files.LIGHTHOUSE, *(files.ordinary_text(200, n) for n in range(4))]),
     )
     parts = ("index_ms", "embed_ms", "search_ms", "fetch_ms", "retrieval_ms", "reading_ms", "first_token_ms")
     times = []
