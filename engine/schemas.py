@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from jsonschema import exceptions as schema_errors
@@ -145,14 +146,82 @@ def refusal(field: str, error: str) -> Unenforceable:
     return Unenforceable(field, f"this {field} can't be enforced: {reason}", keywords)
 
 
+def validator_of(schema: Any) -> Any:
+    """A validator whose patterns take linear time whatever somebody wrote (Python's own can take for ever)."""
+    draft = validators.validator_for(schema, default=validators.Draft202012Validator)
+    return validators.extend(draft, _LINEAR)(schema)  # type: ignore[no-untyped-call]
+
+
+def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and not matches(pattern, instance):
+        yield schema_errors.ValidationError(f"{instance!r} doesn't match {pattern!r}")
+
+
+def _pattern_properties(validator: Any, patterns: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if isinstance(instance, dict):
+        for pattern, subschema in patterns.items():
+            for key, value in instance.items():
+                if matches(pattern, key):
+                    yield from validator.descend(value, subschema, path=key, schema_path=pattern)
+
+
+def _additional_properties(validator: Any, additional: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    if not isinstance(instance, dict):
+        return
+    named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    extra = [k for k in instance if k not in named and not any(matches(p, k) for p in patterns)]
+    if additional is False and extra:
+        yield schema_errors.ValidationError(f"the key {extra[0]!r} isn't allowed")
+    elif isinstance(additional, dict):
+        for key in extra:
+            yield from validator.descend(instance[key], additional, path=key)
+
+
+_LINEAR: Any = {
+    "pattern": _pattern,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+}
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text matches a schema's pattern, in time linear in the text. A pattern that can't be compiled
+    (look-around, back-references) matches nothing.
+    """
+    found = _string_matcher(pattern)
+    if found is None:
+        return False
+    matcher = found.deep_copy()
+    written = list(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace"))
+    if matcher.validate_tokens(written) < len(written):
+        return False
+    matcher.consume_tokens(written)
+    return bool(matcher.is_accepting())
+
+
+@lru_cache(maxsize=64)
+def _string_matcher(pattern: str) -> Any:
+    import llguidance
+
+    grammar = schema_grammar({"type": "string", "pattern": pattern})
+    made = llguidance.LLMatcher(_byte_tokenizer(), grammar, log_level=0, limits=limits())
+    return None if made.is_error() else made
+
+
+@lru_cache(maxsize=1)
+def _byte_tokenizer() -> Any:
+    import llguidance
+
+    return llguidance.LLTokenizer("byte")
+
+
 def parse_json(schema: Any, text: str) -> Any:
     """The value of a finished text. Raises `EngineError` when it is no JSON, repeats a key or breaks the schema."""
     try:
         value = json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise EngineError("schema_mismatch", f"the output is not acceptable JSON: {error}") from None
-    maker = validators.validator_for(schema, default=validators.Draft202012Validator)
-    problem = schema_errors.best_match(maker(schema).iter_errors(value))
+    problem = schema_errors.best_match(validator_of(schema).iter_errors(value))
     if problem is not None:
         where = "/".join(map(str, problem.absolute_path)) or "its root"
         raise EngineError("schema_mismatch", f"the output breaks the schema at {where}: {problem.message}")

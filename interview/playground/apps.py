@@ -11,4 +11,5 @@ class PlaygroundConfig(AppConfig):
         from interview.playground.drift import kind as drift  # noqa: F401
         from interview.playground.next_token import kind as next_token  # noqa: F401
         from interview.playground.serving import kind as serving  # noqa: F401
+        from interview.playground.structured import kind as structured  # noqa: F401
         from interview.playground.trials import kind as trials  # noqa: F401

@@ -38,6 +38,11 @@ LESSONS = (
         "Where each position of your text reads from, layer by layer and head by head, with the causal mask.",
     ),
     Lesson(
+        "structured-output",
+        "Structured output",
+        "A contract with and without constrained decoding: parse, schema, semantics, retries, and what the grammar masked.",
+    ),
+    Lesson(
         "trials",
         "Trials",
         "The same prompt many times under several settings, as one batch: distinct answers, agreement, validity, intervals.",

@@ -8,6 +8,7 @@ from interview.playground.drift import views as drift
 from interview.playground.next_token import views as next_token
 from interview.playground.prompts import views as prompts
 from interview.playground.serving import views as serving
+from interview.playground.structured import views as structured
 from interview.playground.trials import views as trials
 
 app_name = "playground"
@@ -18,6 +19,7 @@ urlpatterns = [
     path("next-token/", next_token.next_token, name="next-token"),
     path("next-token/step/", next_token.next_token_step, name="next-token-step"),
     path("attention/", attention.attention, name="attention"),
+    path("structured-output/", structured.structured_output, name="structured-output"),
     path("trials/", trials.trials, name="trials"),
     path("drift/", drift.drift, name="drift"),
     path("drift/<int:pk>/", drift.pin, name="pin"),

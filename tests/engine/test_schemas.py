@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
@@ -53,3 +55,27 @@ def test_checking_a_schema_loads_no_torch() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "set()", done.stderr
+
+
+@pytest.mark.parametrize(
+    ("schema", "good", "bad"),
+    [
+        ({"type": "string", "pattern": "^(a+)+$"}, '"aaa"', json.dumps("a" * 5000 + "!")),
+        ({"type": "string", "pattern": "b"}, '"abc"', '"ac"'),
+        ({"patternProperties": {"^(x+)+$": {"type": "integer"}}}, '{"xx": 1, "y": "a"}', '{"xx": "a"}'),
+        (
+            {"properties": {"a": {}}, "patternProperties": {"^x": {}}, "additionalProperties": False},
+            '{"a": 1, "x": 2}',
+            '{"b": 1}',
+        ),
+        ({"additionalProperties": {"type": "integer"}}, '{"b": 1}', '{"b": "x"}'),
+        ({"type": "string", "pattern": "(?=x)x"}, None, '"x"'),
+    ],
+)
+def test_patterns_are_checked_in_linear_time(schema: Any, good: str | None, bad: str) -> None:
+    began = time.perf_counter()
+    if good is not None:
+        parse_json(schema, good)
+    with pytest.raises(EngineError, match="breaks the schema"):
+        parse_json(schema, bad)
+    assert time.perf_counter() - began < 2

@@ -1,0 +1,232 @@
+"""The run kind `structured`: N trials with and without the constraint, each through every stage, failures tried again."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from interview.playground.kinds import engine_request
+from interview.playground.structured.contracts import CONTRACTS, TYPES, model_of, schema_of
+from interview.playground.structured.pipeline import (
+    RETRIES,
+    Attempt,
+    judge,
+    rates,
+    retry_messages,
+    system_prompt,
+)
+from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
+from interview.runs.models import Run
+
+if TYPE_CHECKING:
+    from engine import Result
+    from engine.active import Handle
+
+CONDITIONS = ("constrained", "unconstrained")
+TRIALS, LONGEST, TEXT, FIELDS = 12, 400, 6_000, 8
+KEYS = {"messages", "contract", "schema", "fields", "rule", "source", "conditions", "trials", "max_tokens", "temperature", "seed"}  # fmt: skip
+
+
+def structured(job: Job) -> JSON:
+    """Every condition in turn; the trials of one condition share their forward passes."""
+    body = job.input
+    job.trace["model"] = job.models.engine.card.to_dict()
+    job.trace["constraint"] = {"kind": "schema", "conditions": body["conditions"]}
+    model = model_of(body)
+    bench = Bench(job, model, body["schema"])
+    began = time.perf_counter()
+    found = {condition: bench.condition(condition) for condition in body["conditions"]}
+    output: JSON = {
+        "conditions": found,
+        "steps": bench.steps,
+        "usage": bench.usage,
+        "seconds": round(time.perf_counter() - began, 3),
+    }
+    job.trace.update(
+        usage=bench.usage,
+        validation={name: part["rates"] for name, part in found.items()},
+        attempts={name: part["trials"] for name, part in found.items()},
+    )
+    return output
+
+
+def cancel_all(handles: list[Handle]) -> None:
+    """Stop every text within a step."""
+    for handle in handles:
+        handle.cancel()
+
+
+class Bench:
+    """The state of one run: tokens spent, and the steps of the first constrained text."""
+
+    def __init__(self, job: Job, model: Any, schema: Any) -> None:
+        self.job, self.model, self.schema = job, model, schema
+        self.steps: list[JSON] = []
+        self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
+
+    def condition(self, name: str) -> JSON:
+        """All trials of one condition, in waves: the first texts together, then the retries together."""
+        body = self.job.input
+        talks = [[{"role": "system", "content": system_prompt(self.schema)}, *body["messages"]] for _ in range(body["trials"])]  # fmt: skip
+        trials: list[list[Attempt]] = [[] for _ in talks]
+        for wave in range(1 + RETRIES):
+            open_trials = [i for i, attempts in enumerate(trials) if not attempts or not attempts[-1].valid]
+            if not open_trials or self.job.halted:
+                break
+            with self.job.stage(
+                f"{name}, {'first texts' if wave == 0 else f'retry {wave}'}", texts=len(open_trials)
+            ):
+                for i, attempt in zip(open_trials, self._wave(name, wave, open_trials, talks), strict=True):
+                    trials[i].append(attempt)
+                    talks[i] = retry_messages(talks[i], attempt)
+        if self.job.stopping.is_set() and not self.job.cancelled.is_set():
+            raise Interrupted
+        done = [attempts for attempts in trials if attempts]
+        return {
+            "rates": rates(done),
+            "trials": [[attempt.to_dict() for attempt in attempts] for attempts in done],
+        }
+
+    def _wave(self, name: str, wave: int, which: list[int], talks: list[list[JSON]]) -> list[Attempt]:
+        from engine import EngineError
+
+        handles: list[Handle] = []
+        self.job.call_on_halt(lambda: cancel_all(handles))
+        try:
+            for i in which:
+                handles.append(self.job.models.engine.submit(self._request(name, wave, i, talks[i])))
+        except EngineError as error:
+            cancel_all(handles)
+            if wave == 0:
+                raise RunFailed(error.message) from error
+            # A conversation that outgrew the window ends this trial, not the run.
+            return [Attempt("", 0, error=error.message) for _ in which]
+        if self.job.halted:
+            self.job.halt()
+        watched = wave == 0 and name == "constrained"
+        results = [self._followed(handle, watched and at == 0) for at, handle in enumerate(handles)]
+        self.job.emit(
+            "progress", {"words": f"{name}: {len(results)} texts decoded{' again' if wave else ''}"}
+        )
+        return [self._judged(result) for result in results]
+
+    def _request(self, name: str, wave: int, trial: int, talk: list[JSON]) -> Any:
+        body = self.job.input
+        sampling = {
+            "temperature": body["temperature"],
+            "max_tokens": body["max_tokens"],
+            "seed": body["seed"] + trial + 1000 * wave,
+            "logprobs": 1 if wave == 0 and trial == 0 and name == "constrained" else 0,
+        }
+        constraint = {"schema": self.schema} if name == "constrained" else {}
+        return engine_request({"messages": talk, "sampling": sampling, **constraint})
+
+    def _followed(self, handle: Handle, watched: bool) -> Result:
+        from engine import FinishEvent, TokenEvent
+
+        for event in handle:
+            if isinstance(event, TokenEvent) and watched:
+                allowed = next((step.kept for step in event.steps if step.name == "constraint"), None)
+                self.steps.append(
+                    {
+                        "token": self.job.models.engine.tokenizer.label(event.token_id),
+                        "masked": None if event.masked is None else round(event.masked, 6),
+                        "allowed": allowed,
+                        "forced": allowed == 1,
+                    }
+                )
+            elif isinstance(event, FinishEvent):
+                return event.result
+        raise RunFailed("The model stopped without a result.")
+
+    def _judged(self, result: Result) -> Attempt:
+        for name in self.usage:
+            self.usage[name] += result.usage[name]
+        source = self.job.input["source"]
+        return judge(
+            result.text, result.finish_reason, len(result.token_ids), self.schema, self.model, source
+        )
+
+
+def check(body: JSON) -> JSON:
+    """An input as it is stored, from the form or the API: complete, bounded, its schema the contract's own."""
+    from engine import EngineError
+    from engine.schemas import check_enforceable, check_schema
+
+    _check_shape(body)
+    made = {"fields": [], "rule": None, **body}
+    try:
+        model = model_of(made)
+        made["schema"] = schema_of(model) if model is not None else made["schema"]
+        (check_enforceable if "constrained" in made["conditions"] else check_schema)(made["schema"])
+    except EngineError as error:
+        raise InputRefused(error.code, error.message, ("schema",)) from error
+    return made
+
+
+def _check_shape(body: JSON) -> None:
+    unknown = sorted(set(body) - KEYS)
+    if unknown:
+        raise InputRefused("unknown_key", f"Unknown key {unknown[0]!r}. Allowed: {', '.join(sorted(KEYS))}.", (unknown[0],))  # fmt: skip
+    wrong = [name for name, fine in _fine(body).items() if not fine]
+    if wrong:
+        allowed = (
+            f"contract: {', '.join(CONTRACTS)}, schema or model; conditions: {', '.join(CONDITIONS)}; trials: 1 to {TRIALS}; "
+            f"max_tokens: 1 to {LONGEST}; temperature: 0 to 5; seed: 0 or more; source and messages: text up to {TEXT}"
+        )
+        raise InputRefused("invalid_input", f"{wrong[0]} can't be used. Allowed: {allowed}.", (wrong[0],))
+
+
+def _fine(body: JSON) -> dict[str, bool]:
+    def whole(name: str, low: int, high: int) -> bool:
+        value = body.get(name)
+        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+    conditions, temperature = body.get("conditions"), body.get("temperature")
+    return {
+        "contract": body.get("contract") in {*CONTRACTS, "schema", "model"},
+        "schema": body.get("contract") != "schema" or isinstance(body.get("schema"), dict | bool),
+        "fields": body.get("contract") != "model" or _fields_fine(body.get("fields")),
+        "messages": _messages_fine(body.get("messages")),
+        "source": isinstance(body.get("source"), str) and len(body["source"]) <= TEXT,
+        "conditions": isinstance(conditions, list) and bool(conditions) and set(conditions) <= set(CONDITIONS),
+        "trials": whole("trials", 1, TRIALS),
+        "max_tokens": whole("max_tokens", 1, LONGEST),
+        "seed": whole("seed", 0, 2**53),
+        "temperature": isinstance(temperature, int | float) and not isinstance(temperature, bool) and 0 <= temperature <= 5,
+    }  # fmt: skip
+
+
+def _messages_fine(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and 0 < len(value) <= 8
+        and all(isinstance(m, dict) and set(m) == {"role", "content"} and isinstance(m["content"], str) and len(m["content"]) <= TEXT for m in value)
+    )  # fmt: skip
+
+
+def _fields_fine(value: Any) -> bool:
+    names = [row.get("name") for row in value] if isinstance(value, list) and all(isinstance(r, dict) for r in value) else []  # fmt: skip
+    return (
+        0 < len(names) <= FIELDS
+        and len(set(names)) == len(names)
+        and all(isinstance(n, str) and n.isidentifier() and not n.startswith("_") for n in names)
+        and all(row.get("type") in TYPES and isinstance(row.get("required"), bool) for row in value)
+    )
+
+
+def title_of(run: Run) -> str:
+    """What a run was held to, in words."""
+    known = CONTRACTS.get(run.input["contract"])
+    return known.title if known else {"schema": "Your schema", "model": "Your model"}[run.input["contract"]]
+
+
+register(
+    Kind(
+        name="structured",
+        title="Structured output",
+        execute=structured,
+        check=check,
+        page="playground:structured-output",
+    )
+)
