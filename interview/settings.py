@@ -45,6 +45,7 @@ INSTALLED_APPS = [
     "interview.playground",
     "interview.documents",
     "interview.openai_api",
+    "interview.tools",
     "interview.ui",
     "django.contrib.auth",
     "django.contrib.contenttypes",

@@ -14,6 +14,7 @@ urlpatterns = [
     path("", include("interview.questions.urls")),
     path("", include("interview.practice.urls")),
     path("", include("interview.calculators.urls")),
+    path("playground/tools/", include("interview.tools.urls")),
     path("playground/", include("interview.playground.urls")),
     path("documents/", include("interview.documents.urls")),
     path("runs/", include("interview.runs.urls")),

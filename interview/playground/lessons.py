@@ -18,7 +18,7 @@ class Lesson:
     @property
     def url(self) -> str:
         """The page's address."""
-        return reverse(f"playground:{self.page}")
+        return reverse(self.page if ":" in self.page else f"playground:{self.page}")
 
 
 LESSONS = (
@@ -41,6 +41,11 @@ LESSONS = (
         "structured-output",
         "Structured output",
         "A contract with and without constrained decoding: parse, schema, semantics, retries, and what the grammar masked.",
+    ),
+    Lesson(
+        "tools:tools",
+        "Tools",
+        "The model proposes calls; code checks them, runs or refuses them, and what has an effect waits for you.",
     ),
     Lesson(
         "trials",

@@ -29,6 +29,7 @@ from interview.questions.models import Question, QuestionVersion, RubricVersion
 from interview.questions.own_services import question_write
 from interview.runs.models import Run, RunShare
 from interview.runs.traces import trace_write
+from interview.tools.models import Order, Proposal, Refund
 from tests.interview.accounts import teaching_rows
 from tests.interview.accounts.mark import MARK, Maker
 from tests.interview.documents import rows as documents
@@ -117,6 +118,20 @@ def prompt_version(owner: User, question: Question) -> Model:
 
 def pin(owner: User, question: Question) -> Model:
     return Pin.objects.create(owner=owner, name=MARK, body={"prompts": [MARK]})
+def demo_order(owner: User, question: Question) -> Order:
+    return Order.objects.create(owner=owner, number=uuid.uuid4().hex[:12], item=MARK, paid_cents=100)
+
+
+def proposal(owner: User, question: Question) -> Proposal:
+    return Proposal.objects.create(
+        owner=owner, run=run(owner, question), tool="refund", arguments={"note": MARK}, words=MARK
+    )
+
+
+def refund(owner: User, question: Question) -> Model:
+    return Refund.objects.create(
+        order=demo_order(owner, question), proposal=proposal(owner, question), amount_cents=1, note=MARK
+    )
 
 
 # "model.field" of everything that points at a user, and the models that go with such a row.
@@ -134,8 +149,10 @@ OWNED: dict[str, Maker] = {
     **documents.OWNED,
     **teaching_rows.OWNED,
 }
+OWNED |= {"tools.order.owner": demo_order, "tools.proposal.owner": proposal}
 DEPENDENT: dict[str, Maker] = {
     "playground.promptversion": prompt_version,
+    "tools.refund": refund,
     "practice.dispute": dispute,
     "practice.sessionitem": session_item,
     "questions.questionversion": question_version,

@@ -1,0 +1,181 @@
+"""The run kind `tools`: rounds of proposing and disposing, until an answer, a cap, or an effect that waits for its user."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
+from interview.tools.dispose import AWAITING, Call, Talk, dispose
+from interview.tools.models import Proposal
+from interview.tools.registry import find, tools
+
+if TYPE_CHECKING:
+    from engine import Result
+
+ROUNDS, SECONDS, PROMPT = 4, 60.0, 4_000
+KEYS = {"messages", "allowed", "rounds", "sampling", "own_words", "earlier"}
+DEFAULTS = {"temperature": 0.0, "max_tokens": 160, "seed": 1}
+
+
+def run_tools(job: Job) -> JSON:
+    """Rounds of one conversation. A run that goes on after a confirmation starts with what was confirmed."""
+    body = job.input
+    job.trace["model"] = job.models.engine.card.to_dict()
+    job.trace["tools"] = [
+        {"name": name, "version": found.version} for name in body["allowed"] if (found := find(name))
+    ]
+    talk = Talk(job.run.owner, tuple(body["allowed"]), body["own_words"])
+    talk.calls = [Call(**call) for call in body.get("earlier", [])]
+    rounds = Rounds(job, talk)
+    output = rounds.all()
+    job.trace.update(calls=[call.to_dict() for call in talk.calls], usage=rounds.usage, rounds=rounds.made)
+    return output
+
+
+class Rounds:
+    """One conversation while it goes on."""
+
+    def __init__(self, job: Job, talk: Talk) -> None:
+        self.job, self.talk = job, talk
+        self.messages: list[JSON] = list(job.input["messages"])
+        self.made: list[JSON] = []
+        self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
+
+    def all(self) -> JSON:
+        """Go on until something ends it: an answer, a proposal to confirm, the cap of rounds or of time."""
+        began = time.monotonic()
+        for number in range(1, self.job.input["rounds"] + 1):
+            if self.job.halted:
+                break
+            if time.monotonic() - began > SECONDS:
+                return self._output("time", "It took longer than a conversation may.")
+            with self.job.stage(f"round {number}"):
+                ended = self._round(number)
+            if ended is not None:
+                return ended
+        if self.job.halted:
+            return self._output("cancelled", "")
+        return self._output("rounds", f"The cap of {self.job.input['rounds']} rounds is reached.")
+
+    def _round(self, number: int) -> JSON | None:
+        result = self._generate()
+        if result.finish_reason == "cancelled":
+            if self.job.stopping.is_set() and not self.job.cancelled.is_set():
+                raise Interrupted
+            return self._output("cancelled", "")
+        made: JSON = {"number": number, "text": result.text, "call": None}
+        self.made.append(made)
+        proposed = result.parsed
+        if not isinstance(proposed, dict):
+            return self._output("truncated", "The model's text was cut off; nothing in it was carried out.")
+        if "answer" in proposed:
+            return self._output("answered", proposed["answer"])
+        call = dispose(self.talk, proposed["name"], proposed["arguments"])
+        made["call"] = call.to_dict()
+        self.job.emit("progress", {"words": f"round {number}: {call.name} {call.outcome}"})
+        self.messages.append({"role": "assistant", "content": result.text})
+        if call.outcome == AWAITING:
+            return self._await(call)
+        self.messages.append({"role": "tool", "content": call.told()})
+        return None
+
+    def _generate(self) -> Result:
+        from engine import EngineError, Request
+
+        declared = [found.declaration for name in self.talk.allowed if (found := find(name))]
+        sampling = {**DEFAULTS, **self.job.input["sampling"]}
+        try:
+            request = Request.from_dict({"messages": self.messages, "tools": declared, "sampling": sampling})
+            handle = self.job.models.engine.submit(request)
+        except EngineError as error:
+            raise RunFailed(error.message) from error
+        self.job.call_on_halt(handle.cancel)
+        for _ in handle:
+            pass
+        result = handle.result()
+        for name in self.usage:
+            self.usage[name] += result.usage[name]
+        if result.finish_reason == "error":
+            raise RunFailed((result.error or {}).get("message", "The model failed while generating."))
+        return result
+
+    def _await(self, call: Call) -> JSON:
+        """Write the proposal down; only its user can let it happen (services.py)."""
+        proposal = Proposal.objects.create(
+            owner=self.job.run.owner,
+            run=self.job.run,
+            tool=call.name,
+            arguments=call.arguments,
+            words=call.words[:200],
+        )
+        return {**self._output("awaiting confirmation", call.words), "proposal": str(proposal.pk)}
+
+    def _output(self, ended: str, text: str) -> JSON:
+        return {
+            "ended": ended,
+            "text": text,
+            "rounds": self.made,
+            "messages": self.messages,
+            "usage": self.usage,
+        }
+
+
+def check(body: JSON) -> JSON:
+    """An input that came through the API or the form."""
+    unknown = sorted(set(body) - (KEYS - {"own_words", "earlier"}))
+    if unknown:
+        raise InputRefused("unknown_key", f"Unknown key {unknown[0]!r}.", (unknown[0],))
+    messages: Any = body.get("messages")
+    allowed, rounds = body.get("allowed"), body.get("rounds", ROUNDS)
+    if not _text(messages):
+        raise InputRefused("invalid_input", f"messages must be one user message of 1 to {PROMPT} characters.", ("messages",))  # fmt: skip
+    if (
+        not isinstance(allowed, list)
+        or not allowed
+        or len(allowed) > 6
+        or not all(name in tools() for name in allowed)
+    ):
+        raise InputRefused("invalid_input", f"allowed must be 1 to 6 of {', '.join(tools())}.", ("allowed",))
+    if not isinstance(rounds, int) or isinstance(rounds, bool) or not 1 <= rounds <= ROUNDS:
+        raise InputRefused("invalid_input", f"rounds must be 1 to {ROUNDS}.", ("rounds",))
+    return {
+        "messages": messages,
+        "allowed": list(dict.fromkeys(allowed)),
+        "rounds": rounds,
+        "sampling": _sampling(body.get("sampling", {})),
+        "own_words": messages[0]["content"],
+    }
+
+
+def _text(messages: Any) -> bool:
+    return (
+        isinstance(messages, list)
+        and len(messages) == 1
+        and isinstance(messages[0], dict)
+        and messages[0].get("role") == "user"
+        and isinstance(messages[0].get("content"), str)
+        and 0 < len(messages[0]["content"].strip()) <= PROMPT
+        and set(messages[0]) == {"role", "content"}
+    )
+
+
+def _sampling(given: Any) -> JSON:
+    from engine import EngineError, Sampling
+
+    if not isinstance(given, dict) or set(given) - set(DEFAULTS):
+        raise InputRefused("invalid_sampling", f"sampling takes {', '.join(DEFAULTS)}.", ("sampling",))
+    try:
+        Sampling.from_dict({**DEFAULTS, **given})
+    except EngineError as error:
+        raise InputRefused(error.code, error.message, ("sampling",)) from error
+    return {**given, "max_tokens": min(given.get("max_tokens", DEFAULTS["max_tokens"]), 400)}
+
+
+def conversation_text(messages: list[JSON]) -> str:
+    """A conversation as JSON text, for pages."""
+    return json.dumps(messages, indent=2, ensure_ascii=False)
+
+
+register(Kind(name="tools", title="Tools", execute=run_tools, check=check, page="tools:tools"))
