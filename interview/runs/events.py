@@ -49,7 +49,7 @@ class Publisher:
         """Send the tokens gathered so far."""
         if self._tokens:
             batch, self._tokens = self._tokens, []
-            self._write("tokens", {"tokens": batch})
+            self._write("tokens", {"tokens": batch, "at": round(time.time(), 4)})
             self._flushed = time.monotonic()
 
     def _write(self, kind: str, data: dict[str, Any]) -> None:
