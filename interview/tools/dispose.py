@@ -43,7 +43,7 @@ class Call:
     def told(self) -> str:
         """What the model reads about it: bounded JSON."""
         body = {"error": self.words} if self.outcome == REFUSED else {"result": self.result}
-        text = json.dumps(body, ensure_ascii=False, default=str)
+        text = json.dumps(body, ensure_ascii=False, sort_keys=True, default=str)
         return text if len(text) <= RESULT_CHARACTERS else f"{text[:RESULT_CHARACTERS]}… (cut off)"
 
 

@@ -118,6 +118,8 @@ def prompt_version(owner: User, question: Question) -> Model:
 
 def pin(owner: User, question: Question) -> Model:
     return Pin.objects.create(owner=owner, name=MARK, body={"prompts": [MARK]})
+
+
 def demo_order(owner: User, question: Question) -> Order:
     return Order.objects.create(owner=owner, number=uuid.uuid4().hex[:12], item=MARK, paid_cents=100)
 
