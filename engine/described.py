@@ -37,8 +37,7 @@ def describe(texts: Sequence[str], context: str, embedder: Embedder) -> list[Des
     """Describe texts that answer the same question (`context`); two forward passes for all of them."""
     plain = [normalise(text).text for text in texts]
     asked = normalise(context).text
-    tokens = embedder.encode_tokens(plain)
-    sentence = embedder.encode(plain)
+    sentence, tokens = embedder.encode_both(plain)
     prefix = asked + " "
     within = embedder.encode_tokens([prefix + text for text in plain])
     parts = [clauses(text) for text in plain]

@@ -99,6 +99,20 @@ class Embedder:
                 out[row] = TokenVectors(tuple(spans), unit[i, 1 : 1 + len(spans)].copy())
         return out
 
+    def encode_both(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """What `encode` and `encode_tokens` give, for one forward pass."""
+        encodings = self._encodings(texts)
+        sentences = np.zeros((len(texts), WIDTH), dtype=np.float32)
+        tokens: list[TokenVectors] = [TokenVectors((), np.zeros((0, WIDTH), np.float32))] * len(texts)
+        for rows, hidden, mask in self._passes(encodings):
+            weight = mask.unsqueeze(-1).to(hidden.dtype)
+            sentences[rows] = F.normalize((hidden * weight).sum(1) / weight.sum(1), dim=-1).numpy()
+            unit = F.normalize(hidden, dim=-1).numpy()
+            for i, row in enumerate(rows):
+                spans = encodings[row].offsets[1:-1]
+                tokens[row] = TokenVectors(tuple(spans), unit[i, 1 : 1 + len(spans)].copy())
+        return sentences, tokens
+
     def _encodings(self, texts: Sequence[str]) -> list[Encoding]:
         return list(self._tokenizer.encode_batch(list(texts)))
 

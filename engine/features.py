@@ -8,6 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from engine.alignment import Known, Pair, align, flips, in_order
+from engine.context_features import NAMES as CONTEXT_NAMES
+from engine.context_features import context_features
 from engine.described import Described
 from engine.embeddings import Vectors
 from engine.lexicon import NEGATORS, opposites, synonyms
@@ -22,7 +24,7 @@ NAMES = (
     "cosine_reference_question", "best_part", "mean_part", "worst_part", "yes_no", "hedged", "is_question", "exact_new",
     "cosine_gain", "recall_old_soft", "unmatched_new", "recall_plain", "precision_plain", "recall_plain_soft",
     "recall_all", "recall_in_context", "precision_in_context", "recall_new_in_context", "best_clause", "mean_clause",
-    "clause_covers", "reference_clauses", "answer_clauses", "substituted",
+    "clause_covers", "reference_clauses", "answer_clauses", "substituted", *CONTEXT_NAMES,
 )  # fmt: skip
 FLOOR = 0.3  # contextual similarity that unrelated words reach
 
@@ -40,6 +42,7 @@ def compare(answer: Described, reference: Described, question: Described, known:
         **_parts(answer, reference, similar),
         **_plain(answer, reference, asked, similar),
         **_clauses(answer, reference),
+        **context_features(answer, reference, question, similar, pairs),
     }
     return np.array([values[name] for name in NAMES], dtype=np.float32)
 

@@ -12,15 +12,14 @@ from engine.alignment import Known
 from engine.anchors import hits
 from engine.compiled import CompiledRubric, compile_rubric
 from engine.embeddings import Embedder, Vectors
-from engine.errors import InvalidRequest
 from engine.intake import Intake, intake
 from engine.points import Judged, judge, states_wrong
+from engine.reference_verdict import by_reference
 from engine.rubric import Rubric
 from engine.stance import Stance, stance
 from engine.units import PAIR, Unit
-from engine.verdict import Label, PointVerdict, Shown, Span, Verdict
+from engine.verdict import GRADER, Label, PointVerdict, Shown, Span, Verdict
 
-GRADER = "prefill-grader-1"
 CREDIT = {"met": 1.0, "partial": 0.5, "missing": 0.0, "contradicted": 0.0}
 CORRECT = 0.7
 SOME = 0.2
@@ -57,10 +56,7 @@ class Grader:
             raise ValueError("a rubric or a reference answer is needed")
         taken = intake(question, answer, references, self._known)
         if rubric is None:
-            raise InvalidRequest(
-                "reference_not_supported",
-                "an answer can't be held against a reference alone yet: give a rubric",
-            )
+            return by_reference(question, references, taken, self._embedder)
         return self._by_rubric(rubric, taken)
 
     def _by_rubric(self, rubric: Rubric, taken: Intake) -> Verdict:

@@ -8,13 +8,16 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from engine import registry
 from engine.errors import InvalidRequest
 from engine.grading import Grader
 from engine.lines import parsed, text_lines
 from engine.rubric import Rubric, RubricError
+
+if TYPE_CHECKING:
+    from engine.embeddings import Embedder
 
 KEYS = ("question", "answer", "reference", "rubric", "id")
 
@@ -37,12 +40,17 @@ def run_grade_lines(stdin: Iterable[str], stdout: TextIO) -> int:
 
 
 def load_grader() -> Grader:
-    """The grader with the embedding model of PREFILL_MODELS_DIR (or var/models), prepared when it is missing."""
+    """The grader with the embedding model that `load_embedder` loads."""
+    return Grader(load_embedder())
+
+
+def load_embedder() -> Embedder:
+    """The embedding model of PREFILL_MODELS_DIR (or var/models), prepared when it is missing."""
     from engine.embeddings import MODEL_NAME, Embedder
 
     folder = Path(os.environ.get("PREFILL_MODELS_DIR", str(registry.DEFAULT_DIR)))
     registry.prepare(MODEL_NAME, folder)
-    return Grader(Embedder.load(folder))
+    return Embedder.load(folder)
 
 
 def parse_task(line: str) -> dict[str, Any]:

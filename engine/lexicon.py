@@ -79,7 +79,9 @@ DIMENSIONS: dict[str, dict[str, str]] = {
 }
 
 # Dimensions along which a statement can be turned round; the others tell things apart without contradicting.
-DIRECTIONS = word_set("trend order amount chance shape speed price truth likeness quality rank possible")
+DIRECTIONS = word_set(
+    "trend order amount chance shape speed price truth likeness quality rank possible circuit contact on"
+)
 
 SYNONYMS: tuple[str, ...] = (
     "memory ram vram space footprint storage",
