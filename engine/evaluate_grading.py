@@ -14,17 +14,18 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.described import describe
 from engine.embeddings import Embedder
+from engine.gates import gates
 from engine.grading import Grader
 from engine.grading_cli import load_embedder
 from engine.intake import intake
 from engine.judgement import fold_of, load_model
 from engine.labelled import Labelled, Sample, grouped, read_labelled, read_samples
 from engine.normalise import normalise
-from engine.reference import prepared, settle
+from engine.reference import decide, prepared
 from engine.reference_verdict import refusal
 from engine.train_grading import macro_f1
+from engine.training_rows import rows_for, said
 from engine.verdict import GRADER, Label
 
 THREE = {
@@ -39,30 +40,22 @@ WORDS = 150
 WRONG_KINDS = ("contradictory", "stuffed", "off_topic")
 
 
-def reference_verdicts(items: Sequence[Labelled], embedder: Embedder) -> list[tuple[Labelled, Label]]:
-    """The verdict on every answer by its references alone; the texts of a question are encoded together."""
+def reference_verdicts(
+    items: Sequence[Labelled], embedder: Embedder, kept: Path | None = None
+) -> list[tuple[Labelled, Label]]:
+    """The verdict on every answer by its references alone, by trees that never saw its question."""
+    rows, model = rows_for(items, embedder, kept), load_model()
     out: list[tuple[Labelled, Label]] = []
-    for number, group in enumerate(grouped(items)):
-        out += _of_question(group, embedder)
-        if number % 20 == 0:
-            print(f"graded {number + 1} questions", file=sys.stderr, flush=True)
+    for item, row, nearest in zip(items, rows.table, rows.nearest, strict=True):
+        references = [normalise(text).text for text in item.references]
+        taken = intake(item.question, item.answer, references, embedder.knows)
+        if refusal(item.question, taken):
+            out.append((item, "incorrect"))
+            continue
+        ours = said(prepared(taken.normalised.text, references, embedder))
+        gate = gates(item.question, ours, [said(text) for text in references], int(nearest), embedder.knows)
+        out.append((item, decide(model.chances(row, fold_of(item.question)), model, gate)))
     return out
-
-
-def _of_question(group: Sequence[Labelled], embedder: Embedder) -> list[tuple[Labelled, Label]]:
-    first, model = group[0], load_model()
-    references = [normalise(text).text for text in first.references]
-    takes = [intake(item.question, item.answer, references, embedder.knows) for item in group]
-    kept = [i for i, taken in enumerate(takes) if not refusal(first.question, taken)]
-    texts = [prepared(takes[i].normalised.text, references, embedder) for i in kept]
-    asked, *rest = describe([first.question, *references, *texts], first.question, embedder)
-    theirs, ours = rest[: len(references)], rest[len(references) :]
-    fold = fold_of(first.question)
-    labels: dict[int, Label] = {
-        i: settle(first.question, one, theirs, asked, embedder.knows, model, fold).label
-        for i, one in zip(kept, ours, strict=True)
-    }
-    return [(item, labels.get(i, "incorrect")) for i, item in enumerate(group)]
 
 
 def set_figures(pairs: Sequence[tuple[Labelled, Label]]) -> dict[str, Any]:
@@ -175,7 +168,9 @@ def _percentiles(values: Sequence[tuple[float, float]]) -> dict[str, float]:
     return out
 
 
-def evaluate(data: Path | None, samples: Path | None, limit: int | None) -> dict[str, Any]:
+def evaluate(
+    data: Path | None, samples: Path | None, limit: int | None, kept: Path | None = None
+) -> dict[str, Any]:
     """Every figure, as plain data."""
     embedder = load_embedder()
     grader = Grader(embedder)
@@ -184,7 +179,7 @@ def evaluate(data: Path | None, samples: Path | None, limit: int | None) -> dict
         items = read_labelled(data)
         if limit:
             items = [item for group in grouped(items)[:: max(1, limit)] for item in group]
-        pairs = reference_verdicts(items, embedder)
+        pairs = reference_verdicts(items, embedder, kept)
         names = sorted({item.set for item in items})
         report["sets"] = {n: set_figures([pair for pair in pairs if pair[0].set == n]) for n in names}
         report["made"] = made_answers(
@@ -231,13 +226,14 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m engine evaluate grading", description=main.__doc__)
     parser.add_argument("--data", type=Path, help="folder of labelled answers (*.xml)")
     parser.add_argument("--samples", type=Path, help="what `manage.py export_samples` wrote")
+    parser.add_argument("--features", type=Path, help="features that train_grading kept (.npz)")
     parser.add_argument("--every", type=int, help="only every n-th question, for a quick look")
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     options = parser.parse_args(argv)
     if options.data is None and options.samples is None:
         parser.error("--data or --samples is needed")
     try:
-        report = evaluate(options.data, options.samples, options.every)
+        report = evaluate(options.data, options.samples, options.every, options.features)
     except FileNotFoundError as error:
         print(error, file=sys.stderr)
         return 1

@@ -72,7 +72,7 @@ def settle(
     row, nearest = row_of(compared(ours, theirs, asked, known))
     chances = model.chances(row, fold)
     gate = gates(question, ours, theirs, nearest, known)
-    label = _label(chances, model, gate)
+    label = decide(chances, model, gate)
     if label == "correct":
         gate = OPEN
     parts = _parts(ours, theirs[nearest], asked, known, label, chances, gate)
@@ -83,7 +83,8 @@ def settle(
     return Held(label, score, parts, chances, gate.why, close)
 
 
-def _label(chances: Chances, model: JudgementModel, gate: Gate) -> Label:
+def decide(chances: Chances, model: JudgementModel, gate: Gate) -> Label:
+    """The label that the gates force or leave to the model."""
     if gate.label is not None and not (gate.doubtful and chances.correct >= CERTAIN):
         return gate.label
     if chances.contradictory >= max(model.contradict, chances.correct):

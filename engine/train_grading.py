@@ -7,7 +7,6 @@ import gzip
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.boosting import Settings, fit
-from engine.described import describe
-from engine.embeddings import Embedder
 from engine.features import NAMES
 from engine.grading_cli import load_embedder
-from engine.judgement import FOLDS, PATH, Fold, columns_of, compared, fold_of, row_of
-from engine.labelled import Labelled, grouped, read_labelled, read_samples
-from engine.reference import prepared
+from engine.judgement import FOLDS, PATH, Fold, columns_of, fold_of
+from engine.labelled import Labelled, read_labelled, read_samples
+from engine.training_rows import Rows, rows_for
 from engine.trees import Table
 
 VERSION = "judgement-1"
@@ -30,35 +27,12 @@ WEIGHTS = {"beetle": 1.0, "science": 1.0, "bank": 1.0, "networks": 0.5}
 Names = npt.NDArray[np.str_]
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Features [n, columns] with the answers that they belong to."""
-
-    table: Table
-    items: tuple[Labelled, ...]
-
-
-def rows_of(items: Sequence[Labelled], embedder: Embedder) -> Rows:
-    """Features of every answer; the texts of one question are encoded together."""
-    table, kept = [], []
-    for number, group in enumerate(grouped(items)):
-        first = group[0]
-        answers = [prepared(item.answer, first.references, embedder) for item in group]
-        asked, *rest = describe([first.question, *first.references, *answers], first.question, embedder)
-        theirs, ours = rest[: len(first.references)], rest[len(first.references) :]
-        table += [row_of(compared(one, theirs, asked, embedder.knows))[0] for one in ours]
-        kept += group
-        if number % 20 == 0:
-            print(f"described {number + 1} questions", file=sys.stderr, flush=True)
-    return Rows(np.stack(table), tuple(kept))
-
-
-def train(rows: Rows, names: Sequence[str] = NAMES) -> dict[str, Any]:
+def train(rows: Rows, items: Sequence[Labelled], names: Sequence[str] = NAMES) -> dict[str, Any]:
     """The model as plain data: a pair of tree sets a fold, thresholds from answers unseen by their trees."""
     table = rows.table[:, list(columns_of(names))]
-    folds = np.array([fold_of(item.question) for item in rows.items])
-    gold = np.array([item.gold for item in rows.items])
-    weights = np.array([WEIGHTS[item.set] for item in rows.items], dtype=np.float32)
+    folds = np.array([fold_of(item.question) for item in items])
+    gold = np.array([item.gold for item in items])
+    weights = np.array([WEIGHTS[item.set] for item in items], dtype=np.float32)
     right, contrary = np.zeros(len(folds)), np.zeros(len(folds))
     parts = []
     for fold in range(FOLDS):
@@ -71,14 +45,14 @@ def train(rows: Rows, names: Sequence[str] = NAMES) -> dict[str, Any]:
         right[~seen] = trees[0].chance(table[~seen])
         contrary[~seen] = trees[1].chance(table[~seen])
         print(f"trained fold {fold + 1} of {FOLDS}", file=sys.stderr, flush=True)
-    accept = threshold(right.astype(np.float32), gold, np.array([item.set for item in rows.items]))
+    accept = threshold(right.astype(np.float32), gold, np.array([item.set for item in items]))
     return {
         "version": VERSION,
         "names": list(names),
         "accept": accept,
         "contradict": 0.5,
         "answers": len(gold),
-        "questions": len({item.question_id for item in rows.items}),
+        "questions": len({item.question_id for item in items}),
         "folds": [
             {"correct": p.correct.to_dict(), "contradictory": p.contradictory.to_dict()} for p in parts
         ],
@@ -124,12 +98,13 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--samples", type=Path, help="the bank's samples, as `manage.py export_samples` writes"
     )
+    parser.add_argument("--features", type=Path, help="a file to keep the features in (.npz)")
     parser.add_argument("--out", type=Path, default=PATH)
     options = parser.parse_args(argv)
     items = read_labelled(options.data)
     if options.samples:
         items += [sample.labelled for sample in read_samples(options.samples)]
-    model = train(rows_of(items, load_embedder()))
+    model = train(rows_for(items, load_embedder(), options.features), items)
     write(model, options.out)
     print(f"{options.out}: {options.out.stat().st_size} bytes, accepts from {model['accept']}")
     return 0
