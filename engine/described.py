@@ -14,6 +14,7 @@ from engine.normalise import normalise
 from engine.units import joined
 
 LEAST_WEIGHT = 0.2
+CONTEXT_WORDS = 24  # of the question, its end, that an answer is read after
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Described:
 def describe(texts: Sequence[str], context: str, embedder: Embedder) -> list[Described]:
     """Describe texts that answer the same question (`context`); two forward passes for all of them."""
     plain = [normalise(text).text for text in texts]
-    asked = normalise(context).text
+    asked = " ".join(normalise(context).text.split()[-CONTEXT_WORDS:])
     sentence, tokens = embedder.encode_both(plain)
     prefix = asked + " "
     within = embedder.encode_tokens([prefix + text for text in plain])

@@ -47,6 +47,7 @@ class JudgementModel:
     version: str
     accept: float
     contradict: float
+    veto: float
     columns: tuple[int, ...]
     folds: tuple[Fold, ...]
 
@@ -69,7 +70,7 @@ def load_model(path: Path = PATH) -> JudgementModel:
         Fold(Trees.from_dict(fold["correct"]), Trees.from_dict(fold["contradictory"]))
         for fold in data["folds"]
     )
-    return JudgementModel(data["version"], data["accept"], data["contradict"], columns, folds)
+    return JudgementModel(data["version"], data["accept"], data["contradict"], data["veto"], columns, folds)
 
 
 def columns_of(names: Sequence[str]) -> tuple[int, ...]:
@@ -77,9 +78,9 @@ def columns_of(names: Sequence[str]) -> tuple[int, ...]:
     return tuple(part * len(NAMES) + NAMES.index(name) for part in range(3) for name in names)
 
 
-def fold_of(question: str) -> int:
-    """The fold of a question, by its text: every model but this fold's was trained on it."""
-    plain = " ".join(question.lower().split())
+def fold_of(question: str, references: Sequence[str]) -> int:
+    """The fold of a question, by its text and references: every set of trees but this fold's was trained on it."""
+    plain = " ".join(" ".join((question, *references)).lower().split())
     return int.from_bytes(hashlib.sha256(plain.encode()).digest()[:8], "big") % FOLDS
 
 

@@ -20,7 +20,7 @@ OLD_WORD = 0.35  # weight of a word of the question in a point
 SUPPORTED = 0.62
 HALF_SUPPORTED = 0.4
 ACCEPTED_SCORE = 0.7
-CERTAIN = 0.85
+CERTAIN = 0.65
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +89,8 @@ def decide(chances: Chances, model: JudgementModel, gate: Gate) -> Label:
         return gate.label
     if chances.contradictory >= max(model.contradict, chances.correct):
         return "contradictory"
-    if chances.correct >= model.accept and gate.ceiling == "correct":
-        return "correct"
-    if chances.correct >= model.accept:
-        return gate.ceiling
+    if chances.correct >= model.accept and chances.contradictory < model.veto:
+        return gate.ceiling if gate.label is None else "correct"
     return "incorrect"
 
 

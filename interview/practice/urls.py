@@ -2,11 +2,12 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.practice import review_views, session_views, views
+from interview.practice import quality, review_views, session_views, views
 
 app_name = "practice"
 urlpatterns = [
     path("practice/", review_views.practice, name="practice"),
+    path("practice/quality/", quality.quality, name="quality"),
     path("questions/<slug:question_id>/", views.question, name="question"),
     path("questions/<slug:question_id>/draft/", views.draft_save, name="draft_save"),
     path("questions/<slug:question_id>/submit/", views.submit, name="submit"),
