@@ -24,6 +24,7 @@ DELEGATED = {
     "ask": ("engine.ask_cli", "main", "answer questions from passages, or abstain"),
     "bench": ("engine.bench", "main", "measure the engine, beside a peer if asked"),
     "evaluate": ("engine.evaluate", "main", "run an evaluation set"),
+    "calibrate": ("engine.calibrate", "main", "set the thresholds of grounded answers"),
     "train": ("engine.train", "main", "train an adapter or a head"),
 }
 

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from engine import InvalidRequest, ModelError, Request, Sampling
-from engine.adapters import load_adapter
+from engine.adapters import SHIPPED, load_adapter
 from engine.llm import Engine
 from engine.lora import merge
 from engine.train_model import Trainee, new_parameters, tree
@@ -163,3 +163,14 @@ def test_a_trainee_computes_what_the_engine_serves(two: Engine) -> None:
         served = two.classify(bytes(trunk + branch).decode(), "one")["stated"]
         trained = torch.nn.functional.linear(hidden[end], tensors["head.weight"], tensors["head.bias"])
         assert served == pytest.approx(float(trained.sigmoid()), abs=1e-5)
+
+
+def test_the_shipped_adapter_is_whole_and_says_where_it_comes_from() -> None:
+    folder = SHIPPED / "answerability"
+    card = json.loads((folder / "card.json").read_text())
+    weights = folder / "adapter.safetensors"
+    assert hashlib.sha256(weights.read_bytes()).hexdigest() == card["sha256"]
+    assert weights.stat().st_size < 8_000_000
+    assert "CC BY-SA" in card["licence"]
+    assert not set(card["data"]["trained_on"]) & set(card["data"]["held_out"])
+    assert "/" not in card["command"]
