@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engine.answer_scores import auc, balanced_accuracy, exact, f1, interval
-from engine.answers import AskResult, Style
+from engine.answers import AskResult, Citation, Style
 from engine.ask import ask
 from engine.ask_prompts import alone_request
+from engine.asking import ADAPTER
 from engine.question_sets import Labelled
 from engine.ranking import Ranking
+from engine.reading import read
 from engine.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -54,6 +56,20 @@ def run(
         return Outcome(row, values.get("retrieval", 0.0), values.get("stated", 0.0), result.answer, result)
 
     return _each(one, rows, style)
+
+
+def read_only(engine: Engine, rows: Sequence[Labelled]) -> list[Outcome]:
+    """Every question put to the reader alone: no retrieval floor, no decoding, the pointer's span as the answer."""
+
+    def one(row: Labelled) -> Outcome:
+        found = [(p, read(engine, ADAPTER, row.question, p.text)) for p in row.passages]
+        passage, best = max(found, key=lambda pair: pair[1].stated)
+        text = passage.text[best.start : best.end]
+        cited = (Citation(passage.id, best.start, best.end, text),)
+        result = AskResult("answered", text, "", cited, (), 1.0, (), "quote", (), {})
+        return Outcome(row, 1.0, best.stated, text, result)
+
+    return _each(one, rows, "read")
 
 
 def alone(engine: Engine, rows: Sequence[Labelled]) -> list[str]:

@@ -14,7 +14,7 @@ from engine.abstention import Outcome, answer_marks, risk_coverage
 from engine.answer_scores import auc, balanced_accuracy, best_threshold, exact, f1, interval, squad_normal
 from engine.answers import AskResult
 from engine.embeddings import Embedder
-from engine.evaluate_abstention import chosen, readable
+from engine.evaluate_abstention import chosen, evaluate_reader, readable
 from engine.evaluate_abstention import evaluate as evaluate_set
 from engine.llm import Engine
 from engine.question_sets import Labelled, read_questions
@@ -124,6 +124,15 @@ def test_a_set_is_evaluated_whole(engine: Engine, embedder: Embedder) -> None:
     assert set(found["styles"]) == {"cited", "free"}
     assert found["thresholds"] == load_thresholds().to_dict()
     assert "balanced_accuracy" in readable({"data": "x.json", **json.loads(json.dumps(found))})
+
+
+def test_the_reader_alone_is_evaluated_without_decoding(engine: Engine) -> None:
+    rows = [Labelled("When did it open?", (Passage("a", TEXT),), ("1932",), "t")]
+    rows.append(Labelled("Who closed it?", (Passage("a", TEXT),), (), "t"))
+    found = evaluate_reader(engine, rows)
+    marks = found["sets"]["all, reader only"]
+    assert (marks["questions"], marks["verbatim"]) == (2, 1.0)
+    assert "reader only" in readable({"data": "x.json", **found})
 
 
 def test_a_limit_keeps_the_file_s_order() -> None:
