@@ -51,6 +51,12 @@ def ask(
     Raises `InvalidRequest` for a question or passages that can't be used.
     """
     check(question, passages, style)
+    if not hasattr(engine, "decoder"):
+        raise InvalidRequest(
+            "local_model_needed",
+            "the reader and quotes need the local model; start without ENGINE_URL",
+            "model",
+        )
     job = Asking(
         engine,
         embedder,

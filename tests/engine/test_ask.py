@@ -17,6 +17,7 @@ from engine.ask_prompts import mint, number
 from engine.embeddings import Embedder
 from engine.llm import Engine
 from engine.relevance import consider
+from engine.remote import RemoteEngine
 
 BRIDGE = Passage(
     "bridge",
@@ -106,6 +107,12 @@ def test_what_cannot_be_asked_is_refused(
 ) -> None:
     with pytest.raises(InvalidRequest):
         ask(engine, embedder, question, passages, style)
+
+
+def test_a_remote_model_is_refused_with_the_reason(embedder: Embedder) -> None:
+    with RemoteEngine("http://127.0.0.1:9/v1", "any") as remote, pytest.raises(InvalidRequest) as caught:
+        ask(remote, embedder, WHEN, [BRIDGE])
+    assert caught.value.code == "local_model_needed"
 
 
 @pytest.mark.parametrize(
