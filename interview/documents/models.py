@@ -164,3 +164,19 @@ class Evaluation(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class ClassShare(models.Model):
+    """A collection that the members of a class may read."""
+
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="class_shares")
+    classroom = models.ForeignKey("teaching.Classroom", on_delete=models.CASCADE, related_name="+")
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint("collection", "classroom", name="collection_shared_once_with_a_class"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.collection_id} for {self.classroom_id}"

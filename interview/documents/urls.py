@@ -26,6 +26,12 @@ urlpatterns = [
         views.collection_take,
         name="collection_take",
     ),
+    path("collections/<uuid:collection_id>/share/", views.collection_share, name="collection_share"),
+    path(
+        "collections/<uuid:collection_id>/unshare/<uuid:class_id>/",
+        views.collection_unshare,
+        name="collection_unshare",
+    ),
     path("<uuid:document_id>/", views.document, name="document"),
     path("<uuid:document_id>/original/", views.original, name="original"),
     path("<uuid:document_id>/cancel/", views.cancel, name="cancel"),

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
-from interview.documents import selectors, services, sharing, uploading, viewing
+from interview.documents import class_sharing, selectors, services, sharing, uploading, viewing
 from interview.documents.forms import CollectionForm
 from interview.documents.models import Collection, Document, Page
 from interview.documents.services import Outcome
@@ -186,6 +186,11 @@ def _collection_context(request: HttpRequest, found: Collection) -> dict[str, ob
         "busy": any(document.busy for document in documents),
         "others": others,
         "audience": sharing.audience(found) if own else [],
+        "classes": class_sharing.shared_classes(found) if own else [],
+        "taught": class_sharing.taught(owner).exclude(pk__in=class_sharing.shared_classes(found))
+        if own and owner
+        else [],
+        "asked": class_sharing.asked(found) if own else [],
         "form": CollectionForm(initial={"name": found.name}),
     }
 
@@ -228,3 +233,24 @@ def collection_delete(request: HttpRequest, collection_id: uuid.UUID) -> HttpRes
     services.collection_delete(found)
     messages.success(request, f"The collection “{found.name}” is deleted. Its documents are kept.")
     return redirect("documents:document_list")
+
+
+@require_POST
+def collection_share(request: HttpRequest, collection_id: uuid.UUID) -> HttpResponse:
+    """Let a class one teaches read a collection."""
+    found = own_collection(request, collection_id)
+    try:
+        class_id = uuid.UUID(request.POST.get("class", ""))
+    except ValueError as error:
+        raise Http404("No such class.") from error
+    if not class_sharing.share(collection=found, owner=found.owner, class_id=class_id):
+        raise Http404("No such class.")
+    return redirect("documents:collection", collection_id=found.pk)
+
+
+@require_POST
+def collection_unshare(request: HttpRequest, collection_id: uuid.UUID, class_id: uuid.UUID) -> HttpResponse:
+    """Take a collection back from a class."""
+    found = own_collection(request, collection_id)
+    class_sharing.unshare(collection=found, class_id=class_id)
+    return redirect("documents:collection", collection_id=found.pk)

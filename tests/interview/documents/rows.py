@@ -7,8 +7,9 @@ import uuid
 from django.db.models import Model
 
 from interview.accounts.models import User
-from interview.documents.models import Collection, Document, Evaluation, Page, Passage
+from interview.documents.models import ClassShare, Collection, Document, Evaluation, Page, Passage
 from interview.questions.models import Question
+from interview.teaching.models import Classroom
 from tests.interview.accounts.mark import MARK, Maker
 
 
@@ -42,15 +43,21 @@ def evaluation(owner: User, question: Question) -> Model:
     return Evaluation.objects.create(owner=owner, name=MARK, style="quote", questions=[])
 
 
+def class_share(owner: User, question: Question) -> Model:
+    classroom = Classroom.objects.create(name="A class", time_zone="UTC")
+    return ClassShare.objects.create(collection=collection(owner, question), classroom=classroom)
+
+
 OWNED: dict[str, Maker] = {
     "documents.collection.owner": collection,
     "documents.document.owner": document,
     "documents.evaluation.owner": evaluation,
 }
 DEPENDENT: dict[str, Maker] = {
+    "documents.classshare": class_share,
     "documents.collection_documents": collected,
     "documents.page": page,
     "documents.passage": passage,
 }
 # Rows that only tie two others together hold no words of their owner.
-TIES = {"documents.collection_documents"}
+TIES = {"documents.classshare", "documents.collection_documents"}
