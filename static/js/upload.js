@@ -53,8 +53,7 @@ if (form) {
         if (event.lengthComputable) place.textContent = `${Math.round((100 * event.loaded) / event.total)} % sent`;
       });
       request.addEventListener("load", () => {
-        // The fragment is our own page's, with names escaped by the server.
-        if (request.status === 200) place.innerHTML = request.responseText;
+        if (request.status === 200) place.replaceChildren(...parsed(request.responseText));
         else say(place, "failed", `The server answered ${request.status}. The file is not lost: send it again.`);
         resolve();
       });
@@ -65,6 +64,10 @@ if (form) {
       request.send(body);
       place.textContent = "0 % sent";
     });
+  }
+
+  function parsed(fragment) {
+    return new DOMParser().parseFromString(fragment, "text/html").body.childNodes;
   }
 
   function say(place, state, words) {
