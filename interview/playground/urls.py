@@ -14,6 +14,7 @@ from interview.playground.trials import views as trials
 app_name = "playground"
 urlpatterns = [
     path("", views.playground, name="playground"),
+    path("documents/", views.documents, name="documents"),
     path("generate/", views.generate, name="generate"),
     path("generate/fork/", views.fork, name="fork"),
     path("next-token/", next_token.next_token, name="next-token"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from interview.plain_text import storable
@@ -22,6 +22,12 @@ GENERATE = bench.Bench("generate", "generate", "playground/generate.html")
 def playground(request: HttpRequest) -> HttpResponse:
     """The pages of this room, as a list of lessons."""
     return render(request, "playground/playground.html", {"lessons": LESSONS})
+
+
+@require_safe
+def documents(request: HttpRequest) -> HttpResponse:
+    """Documents have a room of their own; questions point here."""
+    return redirect("documents:document_list", permanent=True)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -37,7 +37,7 @@ def test_your_own_words_reach_the_model(page: Page) -> None:
     page.goto("/")
     page.get_by_role("textbox", name="Your own words").fill("The cache grows")
     page.get_by_role("button", name="Run your words").click()
-    expect(page.get_by_label("Prompt", exact=True)).to_have_value("The cache grows")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("The cache grows")
 
 
 def test_a_slash_searches_and_the_skip_link_comes_first(page: Page) -> None:

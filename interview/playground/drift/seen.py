@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,8 @@ from interview.playground.trials.checks import same
 from interview.playground.trials.statistics import common_prefix, distance, noise
 
 ALPHA = 0.05
+# Above this share of answers that nobody else gave, whole answers can't be told apart by counting.
+MOSTLY_UNIQUE = 0.7
 MACHINE = {
     "name": "model",
     "revision": "revision",
@@ -42,6 +45,12 @@ class Comparison:
     parted: int
     replays: int
     changed: list[tuple[str, str, str]]
+    unique: float
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether nearly every answer is different, so that only first words can show a change."""
+        return self.unique > MOSTLY_UNIQUE
 
     @property
     def verdict(self) -> str:
@@ -58,11 +67,27 @@ def compare(first: dict[str, Any], second: dict[str, Any]) -> Comparison:
     old, new = first["machine"], second["machine"]
     return Comparison(
         rows=rows,
-        odds=noise(pairs),
+        odds=noise(pairs, apart),
+        unique=_unique(pairs),
         parted=sum(row.parted is not None for row in rows),
         replays=sum(len(one["replays"]) for one in first["prompts"]),
         changed=[(label, str(old[k]), str(new[k])) for k, label in MACHINE.items() if old[k] != new[k]],
     )
+
+
+def apart(a: Sequence[str], b: Sequence[str]) -> float:
+    """How far two sets of answers are apart: half by whole answers, half by their first words."""
+    return 0.5 * distance(a, b) + 0.5 * distance([_first(text) for text in a], [_first(text) for text in b])
+
+
+def _first(text: str) -> str:
+    return text.partition(" ")[0]
+
+
+def _unique(pairs: list[tuple[list[str], list[str]]]) -> float:
+    """The share of answers that came once only."""
+    counts = [Counter([*a, *b]) for a, b in pairs]
+    return sum(n == 1 for one in counts for n in one.values()) / sum(sum(one.values()) for one in counts)
 
 
 def _texts(one: dict[str, Any]) -> list[str]:
@@ -77,6 +102,6 @@ def _row(a: dict[str, Any], b: dict[str, Any]) -> Row:
         parted=min(points, default=None),
         before=Counter(left).most_common(4),
         after=Counter(right).most_common(4),
-        distance=distance(left, right),
-        odds=noise([(left, right)]),
+        distance=apart(left, right),
+        odds=noise([(left, right)], apart),
     )

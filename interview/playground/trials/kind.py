@@ -30,7 +30,8 @@ def trials(job: Job) -> JSON:
     size = body["trials"]
     groups = [results[i : i + size] for i in range(0, len(results), size)]
     settings = [group_seen(job.models.engine, body, group) for group in groups]
-    job.trace.update(settings=settings, usage=tokens_of(results), seconds=round(seconds, 3))
+    choices = [{"per_token": rows_of(job.models.engine, result)} for result in results]
+    job.trace.update(choices=choices, usage=tokens_of(results), seconds=round(seconds, 3))
     return {"settings": settings, "usage": tokens_of(results), "seconds": round(seconds, 3)}
 
 
@@ -39,6 +40,11 @@ def one_request(body: JSON, setting: JSON, trial: int) -> Request:
     asked = {key: value for key, value in body.items() if key not in OWN}
     sampling = {**setting, "max_tokens": body["max_tokens"], "seed": body["seed"] + trial}
     return engine_request({**asked, "sampling": sampling})
+
+
+def rows_of(engine: Engine, result: Result) -> list[list[object]]:
+    """An answer for the trace: place, id and text of each token, which is what a replay is compared by."""
+    return [[place, token, engine.tokenizer.label(token)] for place, token in enumerate(result.token_ids)]
 
 
 def group_seen(engine: Engine, body: JSON, group: list[Result]) -> JSON:
@@ -111,4 +117,6 @@ def _whole(value: Any, low: int, high: int) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
 
 
-register(Kind(name="trials", title="Trials", execute=trials, check=check, page="playground:trials"))
+register(
+    Kind(name="trials", title="Trials", execute=trials, check=check, page="playground:trials", replays=True)
+)

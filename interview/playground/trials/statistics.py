@@ -89,21 +89,26 @@ def distance(a: Sequence[str], b: Sequence[str]) -> float:
     return 0.5 * sum(abs(left[x] / len(a) - right[x] / len(b)) for x in left.keys() | right.keys())
 
 
-def noise(pairs: Sequence[tuple[Sequence[str], Sequence[str]]]) -> float:
+Distance = Callable[[Sequence[str], Sequence[str]], float]
+
+
+def noise(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], of: Distance = distance) -> float:
     """How often shuffling who answered when gives a distance as large as the real one, summed over prompts.
 
     A permutation test (Fisher 1935) within each prompt: near 1 is noise, below 0.05 hardly is.
     """
     dice = random.Random(0)
-    real = sum(distance(a, b) for a, b in pairs)
-    hits = sum(_shuffled(pairs, dice) >= real - 1e-9 for _ in range(RESAMPLES))
+    real = sum(of(a, b) for a, b in pairs)
+    hits = sum(_shuffled(pairs, dice, of) >= real - 1e-9 for _ in range(RESAMPLES))
     return (hits + 1) / (RESAMPLES + 1)
 
 
-def _shuffled(pairs: Sequence[tuple[Sequence[str], Sequence[str]]], dice: random.Random) -> float:
+def _shuffled(
+    pairs: Sequence[tuple[Sequence[str], Sequence[str]]], dice: random.Random, of: Distance
+) -> float:
     total = 0.0
     for a, b in pairs:
         pool = [*a, *b]
         dice.shuffle(pool)
-        total += distance(pool[: len(a)], pool[len(a) :])
+        total += of(pool[: len(a)], pool[len(a) :])
     return total

@@ -93,6 +93,18 @@ def test_the_verdict(change: dict[str, bool], verdict: str, parted: int | None) 
     assert bool(found.changed) == change.get("model", False)
 
 
+def test_many_different_answers_are_said_to_hide_a_change() -> None:
+    assert not compare(output(), output()).is_blind
+    one = output()
+    for place, asked_one in enumerate(one["prompts"]):
+        asked_one["answers"] = [f"word {place} {n}" for n in range(8)]
+    assert compare(one, changed(one, answers=True)).is_blind
+    moved = changed(one)
+    for asked_one in moved["prompts"]:
+        asked_one["answers"] = [f"another {n}" for n in range(8)]
+    assert compare(one, moved).odds < 0.05, "first words show it all the same"
+
+
 def test_a_pin_is_made_asked_and_forgotten(owner_client: Client) -> None:
     location = owner_client.post(URL, SENT).headers["Location"]
     pin = Pin.objects.get()

@@ -16,6 +16,7 @@ from interview.playground.trials.kind import check, one_request
 from interview.playground.trials.seen import settings_seen
 from interview.runs.kinds import InputRefused, Job
 from interview.runs.models import Run
+from interview.runs.replay import first_difference, run_replay
 from interview.runs.services import run_create
 from tests.interview.playground.conftest import Execute, Loaded
 
@@ -133,3 +134,12 @@ def test_three_personas_and_inert_answers(
 def test_requests_differ_by_seed_and_setting_alone() -> None:
     first, later = one_request(BODY, BODY["settings"][1], 0), one_request(BODY, BODY["settings"][1], 4)
     assert isinstance(first, Request) and first.sampling.seed == 1 and later.sampling.seed == 5
+
+
+def test_a_replay_gives_the_same_tokens(owner: User, execute: Execute) -> None:
+    first = execute(owner, "trials", {**BODY, "trials": 3})
+    again = run_replay(first.run, owner)
+    Run.objects.filter(pk=again.pk).update(state="running", attempt=1)
+    second = execute(owner, "trials", again.input)
+    before, after = first.run.trace.body, second.run.trace.body
+    assert len(before["choices"]) == 6 and first_difference(before, after) is None
