@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.practice import quality, review_views, session_views, views
+from interview.practice import progress_views, quality, review_views, session_views, views
 
 app_name = "practice"
 urlpatterns = [
@@ -11,6 +11,8 @@ urlpatterns = [
     path("questions/<slug:question_id>/", views.question, name="question"),
     path("questions/<slug:question_id>/draft/", views.draft_save, name="draft_save"),
     path("questions/<slug:question_id>/submit/", views.submit, name="submit"),
+    path("practice/progress/", progress_views.progress, name="progress"),
+    path("practice/history/<slug:question_id>/", progress_views.history, name="history"),
     path("practice/sessions/", session_views.session_list, name="session_list"),
     path("practice/sessions/<uuid:session_id>/", session_views.session, name="session"),
     path(

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.questions import own_views, views
+from interview.questions import own_views, topic_views, views
 
 app_name = "questions"
 urlpatterns = [
@@ -17,5 +17,7 @@ urlpatterns = [
     path(
         "questions/own/<slug:question_id>/versions/<int:number>/", own_views.own_restore, name="own_restore"
     ),
-    path("topics/<slug:topic_id>/", views.topic, name="topic"),
+    path("topics/", topic_views.trace, name="trace"),
+    path("topics/<slug:topic_id>/", topic_views.topic, name="topic"),
+    path("which-layer/", topic_views.which_layer, name="which_layer"),
 ]

@@ -1,8 +1,8 @@
-"""The bank: list with search, topics. Answering a question is practice's page."""
+"""The bank: list with search. Answering a question is practice's page."""
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
@@ -27,13 +27,3 @@ def question_list(request: HttpRequest) -> HttpResponse:
     }
     fragment = "#question-results" if request.htmx else ""  # type: ignore[attr-defined]
     return render(request, f"questions/question_list.html{fragment}", context)
-
-
-@require_safe
-def topic(request: HttpRequest, topic_id: str) -> HttpResponse:
-    """A topic's primer and its questions."""
-    found = selectors.topic_get(topic_id)
-    if found is None:
-        raise Http404("No such topic.")
-    context = {"topic": found, "questions": selectors.question_list(topic=topic_id)}
-    return render(request, "questions/topic.html", context)

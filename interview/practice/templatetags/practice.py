@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from django import template
 
+from interview.questions.topic_links import playground_url
+
 register = template.Library()
 
 
@@ -16,3 +18,9 @@ def minutes(seconds: int | None) -> str:
     if not whole:
         return f"{rest} s"
     return f"{whole} min {rest} s" if rest else f"{whole} min"
+
+
+@register.filter
+def playground(page: str) -> str:
+    """`{{ link.page|playground }}` → its address, or nothing while that page doesn't exist."""
+    return playground_url(page)
