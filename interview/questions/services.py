@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from interview.questions import loader
 from interview.questions.models import Question, RubricVersion, Topic
+
+_TOPIC_FIELDS = ("title", "order", "summary", "primer", "retired")
+_QUESTION_FIELDS = (
+    "topic",
+    "level",
+    "title",
+    "position",
+    "prompt",
+    "strong",
+    "weak",
+    "weak_wrong",
+    "probes",
+    "calculators",
+    "playground",
+    "sources",
+    "retired",
+)
 
 
 @dataclass
@@ -24,25 +42,35 @@ class Synced:
 @transaction.atomic
 def bank_sync(bank: loader.Bank) -> Synced:
     """Upsert topics and questions by id, write rubric versions that are new, retire what left the files."""
-    synced = Synced()
-    for topic in bank.topics:
-        fields = {
-            "title": topic.title,
-            "order": topic.order,
-            "summary": topic.summary,
-            "primer": topic.primer,
-        }
-        Topic.objects.update_or_create(id=topic.id, defaults={**fields, "retired": None})
-        synced.topics += 1
-    for position, question in enumerate(bank.questions):
-        row, _ = Question.objects.update_or_create(id=question.id, defaults=_fields(question, position))
-        synced.new_rubrics += _current_rubric(row, question)
-        synced.questions += 1
+    synced = Synced(topics=len(bank.topics), questions=len(bank.questions))
+    _upsert(Topic, [Topic(id=topic.id, **_topic_fields(topic)) for topic in bank.topics])
+    rows = [
+        Question(id=question.id, **_fields(question, position))
+        for position, question in enumerate(bank.questions)
+    ]
+    _upsert(Question, rows)
+    synced.new_rubrics = _current_rubrics(bank)
     synced.retired = _retire(bank)
     return synced
 
 
-def _fields(question: loader.Question, position: int) -> dict[str, object]:
+def _upsert(model: type[Topic] | type[Question], rows: list[Any]) -> None:
+    """One statement for all rows: what the files say wins, everything else stays."""
+    said = _TOPIC_FIELDS if model is Topic else _QUESTION_FIELDS
+    model._default_manager.bulk_create(rows, update_conflicts=True, unique_fields=["id"], update_fields=said)
+
+
+def _topic_fields(topic: loader.Topic) -> dict[str, Any]:
+    return {
+        "title": topic.title,
+        "order": topic.order,
+        "summary": topic.summary,
+        "primer": topic.primer,
+        "retired": None,
+    }
+
+
+def _fields(question: loader.Question, position: int) -> dict[str, Any]:
     return {
         "topic_id": question.topic,
         "level": question.level,
@@ -60,15 +88,29 @@ def _fields(question: loader.Question, position: int) -> dict[str, object]:
     }
 
 
-def _current_rubric(row: Question, question: loader.Question) -> int:
-    """Point the question at the version with this content, writing it when it is new; 1 if it was."""
-    rubric, made = RubricVersion.objects.get_or_create(
-        question=row, hash=question.rubric.hash, defaults={"body": question.rubric.to_dict()}
-    )
-    if row.rubric_id != rubric.pk:
-        row.rubric = rubric
-        row.save(update_fields=["rubric"])
-    return int(made)
+def _current_rubrics(bank: loader.Bank) -> int:
+    """Point each question at the version with its content, writing those that are new; how many were."""
+    hashes = {question.id: question.rubric.hash for question in bank.questions}
+    known = _versions(list(hashes))
+    new = [
+        RubricVersion(question_id=question.id, hash=hashes[question.id], body=question.rubric.to_dict())
+        for question in bank.questions
+        if (question.id, hashes[question.id]) not in known
+    ]
+    RubricVersion.objects.bulk_create(new)
+    known = _versions(list(hashes))
+    moved = []
+    for row in Question.objects.filter(pk__in=hashes).only("pk", "rubric_id"):
+        if row.rubric_id != known[row.pk, hashes[row.pk]]:
+            row.rubric_id = known[row.pk, hashes[row.pk]]
+            moved.append(row)
+    Question.objects.bulk_update(moved, ["rubric"])
+    return len(new)
+
+
+def _versions(ids: list[str]) -> dict[tuple[str, str], int]:
+    rows = RubricVersion.objects.filter(question_id__in=ids).values_list("question_id", "hash", "pk")
+    return {(question, hash): pk for question, hash, pk in rows}
 
 
 def _retire(bank: loader.Bank) -> int:
