@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import time
 
+from interview.plain_text import is_blank
 from interview.runs.kinds import JSON, Interrupted, Job, Kind, register
-from interview.teaching.models import Answer
+from interview.teaching.models import Answer, Regrade
 from interview.teaching.services import assess as services
+from interview.teaching.services.regrade import KIND as REGRADE
 from interview.teaching.services.work import KIND
 
 
@@ -37,6 +39,24 @@ def assess(job: Job) -> JSON:
     return {"assessed": n_assessed}
 
 
+def regrade(job: Job) -> JSON:
+    """Grade all answers to a question on trial; the output is what would be kept."""
+    from engine.rubric import Rubric
+
+    trial = Regrade.objects.select_related("rubric", "item").get(pk=job.input["regrade"])
+    rubric = Rubric.from_dict(trial.rubric.body)
+    verdicts: JSON = {}
+    for answer in Answer.objects.filter(item=trial.item, submission__submitted__isnull=False):
+        if job.stopping.is_set():
+            raise Interrupted
+        if job.cancelled.is_set() or is_blank(answer.text):
+            continue
+        verdict = job.models.grader.grade(question=trial.item.prompt, answer=answer.text, rubric=rubric)
+        verdicts[str(answer.pk)] = verdict.to_dict()
+    job.trace["answers"], job.trace["rubric_hash"] = len(verdicts), trial.rubric.hash
+    return {"verdicts": verdicts}
+
+
 register(
     Kind(
         name=KIND,
@@ -46,3 +66,4 @@ register(
         counts_against_quota=False,
     )
 )
+register(Kind(name=REGRADE, title="Grade a question again", execute=regrade, counts_against_quota=False))

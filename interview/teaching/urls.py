@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import path, re_path
 
-from interview.teaching.views import assignments, classes, join, people, sets, work
+from interview.teaching.views import (
+    assignments,
+    classes,
+    gradebook,
+    grading,
+    insight,
+    join,
+    learner,
+    people,
+    sets,
+    work,
+)
 
 app_name = "teaching"
 CLASS = "classes/<uuid:class_id>/"
 SET = "sets/<uuid:set_id>/"
 ASSIGNMENT = f"{CLASS}assignments/<uuid:assignment_id>/"
 WORK = "work/<uuid:submission_id>/"
+ANSWER = f"{CLASS}answers/<int:answer_id>/"
+ITEM = f"{ASSIGNMENT}questions/<int:item_id>/"
 urlpatterns = [
     path("classes/", classes.class_list, name="class_list"),
     path("classes/new/", classes.class_create, name="class_create"),
@@ -50,6 +63,44 @@ urlpatterns = [
     ),
     path(f"{ASSIGNMENT}preview/<int:number>/", assignments.preview, name="preview"),
     path(f"{ASSIGNMENT}start/", work.attempt_start, name="attempt_start"),
+    path(f"{ASSIGNMENT}review/", grading.review_queue, name="review_queue"),
+    path(f"{ASSIGNMENT}gradebook/", gradebook.gradebook, name="gradebook"),
+    path(f"{ASSIGNMENT}gradebook/upload/", gradebook.gradebook_upload, name="gradebook_upload"),
+    re_path(
+        r"^classes/(?P<class_id>[0-9a-f-]{36})/assignments/(?P<assignment_id>[0-9a-f-]{36})/"
+        r"gradebook/(?P<table>scores|answers)\.(?P<kind>csv|xlsx)$",
+        gradebook.gradebook_file,
+        name="gradebook_file",
+    ),
+    path(f"{ASSIGNMENT}questions/", grading.items, name="items"),
+    path(ITEM, grading.item_update, name="item_update"),
+    path(f"{ITEM}regrade/", grading.regrade_try, name="regrade_try"),
+    path(f"{CLASS}regrades/<int:regrade_id>/", grading.regrade_page, name="regrade"),
+    path(f"{CLASS}regrades/<int:regrade_id>/apply/", grading.regrade_apply, name="regrade_apply"),
+    path(ANSWER, grading.answer, name="answer"),
+    path(f"{ANSWER}override/", grading.override, name="override"),
+    path(f"{ANSWER}overrides/<int:override_id>/remove/", grading.override_remove, name="override_remove"),
+    path(f"{ANSWER}overrides/<int:override_id>/equal/", grading.override_equal, name="override_equal"),
+    path(f"{ANSWER}reviewed/", grading.reviewed, name="reviewed"),
+    path(f"{ANSWER}assess/", grading.assess_again, name="assess_again"),
+    path(f"{ANSWER}disputes/<int:dispute_id>/", grading.dispute_resolve, name="dispute_resolve"),
+    path(f"{CLASS}gradebook/", gradebook.course, name="course"),
+    re_path(
+        r"^classes/(?P<class_id>[0-9a-f-]{36})/gradebook\.(?P<kind>csv|xlsx)$",
+        gradebook.course_file,
+        name="course_file",
+    ),
+    path(f"{CLASS}people/<int:member_id>/work/", gradebook.learner, name="learner"),
+    path(f"{CLASS}people/<int:member_id>/export/", learner.learner_export, name="learner_export"),
+    path(f"{CLASS}people/<int:member_id>/delete/", learner.learner_delete, name="learner_delete"),
+    path(f"{CLASS}insight/", insight.insight, name="insight"),
+    path(f"{CLASS}insight/follow-up/", insight.follow_up, name="follow_up"),
+    path("due/", learner.due, name="due"),
+    path("due/<str:key>.ics", learner.calendar, name="calendar"),
+    path("notifications/", learner.notifications, name="notifications"),
+    path("notifications/choice/", learner.notice_choice, name="notice_choice"),
+    path("notifications/unsubscribe/<str:token>/", learner.unsubscribe, name="unsubscribe"),
+    path(f"{WORK}answers/<int:answer_id>/dispute/", learner.dispute, name="dispute"),
     path(f"{WORK}<int:number>/", work.work, name="work"),
     path(f"{WORK}<int:number>/save/", work.work_save, name="work_save"),
     path(f"{WORK}<int:number>/draft/", work.answer_draft, name="answer_draft"),

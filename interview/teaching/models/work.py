@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -34,6 +35,9 @@ class Submission(models.Model):
         default=False, help_text="A teacher graded this attempt, so it is the one that counts"
     )
     reminded = models.DateTimeField(null=True, blank=True)
+
+    # The account's export knows no feedback policy; scores are in the class's own file, which does.
+    EXPORT_EXCLUDES: ClassVar[tuple[str, ...]] = ("earned", "n_pending", "pinned")
 
     class Meta:
         ordering = ["number"]
@@ -68,6 +72,8 @@ class Answer(models.Model):
         max_length=16, blank=True, help_text="Why a teacher should look: not_assessed, uncertain"
     )
     overridden = models.BooleanField(default=False)
+
+    EXPORT_EXCLUDES: ClassVar[tuple[str, ...]] = ("verdict", "share", "review", "overridden", "grader")
 
     class Meta:
         constraints = [

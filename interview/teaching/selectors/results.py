@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from interview.practice.selectors import STATES, WORDS, Piece, answer_pieces
-from interview.teaching.models import Answer, Submission
+from interview.practice.selectors import WORDS, Piece, answer_pieces
+from interview.teaching.models import Answer, Dispute, Override, Submission
 from interview.teaching.selectors.assignments import feedback_level, score_of, window_for
 
 
@@ -33,6 +34,13 @@ class AnswerView:
     points: list[PointLine]
     pieces: list[Piece]
     misconceptions: list[dict[str, Any]]
+    rulings: list[Override] = field(default_factory=list)
+    disputes: list[Dispute] = field(default_factory=list)
+
+    @property
+    def may_dispute(self) -> bool:
+        """Whether the learner may object now: something was written, and nothing is open."""
+        return bool(self.answer.text) and all(row.resolved is not None for row in self.disputes)
 
     @property
     def earned(self) -> Any:
@@ -82,13 +90,16 @@ def released(submission: Submission) -> dict[str, Any]:
     rows.sort(key=lambda answer: place.get(answer.item_id, len(place)))
     context["score"] = score_of(submission, window)
     context["total"] = sum(row.item.points for row in rows)
-    if level == "full":
-        context["views"] = [answer_view(row) for row in rows]
-    else:
-        context["views"] = [AnswerView(row, [], [Piece(row.text)], []) for row in rows]
+    rulings: dict[int, list[Override]] = defaultdict(list)
+    for ruling in Override.objects.filter(answer__in=rows, removed__isnull=True):
+        rulings[ruling.answer_id].append(ruling)
+    disputes: dict[int, list[Dispute]] = defaultdict(list)
+    for dispute in Dispute.objects.filter(answer__in=rows):
+        disputes[dispute.answer_id].append(dispute)
+    views = []
+    for row in rows:
+        states = {ruling.point: ruling.state for ruling in rulings[row.pk] if ruling.point}
+        shown = answer_view(row, states) if level == "full" else AnswerView(row, [], [Piece(row.text)], [])
+        views.append(replace(shown, rulings=rulings[row.pk], disputes=disputes[row.pk]))
+    context["views"] = views
     return context
-
-
-def worst_first(state: str) -> int:
-    """How a state sorts, the worst first."""
-    return -STATES.index(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from decimal import Decimal
 
-from django.db.models import Count, Prefetch, QuerySet, Sum
+from django.db.models import Count, F, Prefetch, Q, QuerySet, Sum
 
 from interview.accounts.models import User
 from interview.questions import selectors as questions
@@ -14,13 +14,27 @@ from interview.teaching.models import QuestionSet, SetItem
 
 
 def usable_questions(user: User) -> QuerySet[Question]:
-    """Questions this person may put into a set."""
-    return questions.question_list()
+    """Questions this person may put into a set: the bank's and their own."""
+    found = Question.objects.filter(questions.SERVED & (questions.BANK | Q(owner=user)))
+    return found.select_related("topic")
 
 
-def pick_list(user: User, *, search: str = "", topic: str = "", level: str = "") -> QuerySet[Question]:
-    """The same, narrowed while picking."""
-    return questions.question_list(search=search, topic=topic, level=level)
+def pick_list(
+    user: User, *, search: str = "", topic: str = "", level: str = "", own: bool = False
+) -> QuerySet[Question]:
+    """The same, narrowed while picking; one's own come first."""
+    found = usable_questions(user)
+    for word in search.split()[:8]:
+        found = found.filter(
+            Q(title__icontains=word) | Q(prompt__icontains=word) | Q(topic__title__icontains=word)
+        )
+    if topic:
+        found = found.filter(topic_id=topic)
+    if level:
+        found = found.filter(level=level)
+    if own:
+        found = found.filter(owner=user)
+    return found.order_by(F("owner").desc(nulls_last=True), "position", "id")
 
 
 def set_list(owner: User) -> QuerySet[QuestionSet]:

@@ -11,8 +11,8 @@ from django.utils import timezone
 from interview.runs.models import Run
 from interview.runs.services import run_create
 from interview.teaching.errors import TeachingRefused
-from interview.teaching.models import Answer, Submission
-from interview.teaching.scoring import review_reason, share_of
+from interview.teaching.models import Answer, Override, Submission
+from interview.teaching.scoring import Ruling, review_reason, share_of
 from interview.teaching.services.totals import totals_update
 from interview.teaching.services.work import KIND
 
@@ -20,12 +20,16 @@ from interview.teaching.services.work import KIND
 @transaction.atomic
 def answer_assessed(*, answer: Answer, verdict: Mapping[str, Any]) -> None:
     """Keep a verdict and what follows from it."""
+    rulings = [
+        Ruling(row.point, row.state, row.share)
+        for row in Override.objects.filter(answer=answer, removed__isnull=True)
+    ]
     Answer.objects.filter(pk=answer.pk).update(
         verdict=verdict,
         grader=verdict["grader"],
         graded=timezone.now(),
-        share=share_of(verdict, answer.item.rubric.body, []),
-        review=review_reason(verdict),
+        share=share_of(verdict, answer.item.rubric.body, rulings),
+        review="" if rulings else review_reason(verdict),
     )
 
 

@@ -16,7 +16,7 @@ from interview.teaching.forms.classes import ClassDeleteForm, ClassForm, ClassSe
 from interview.teaching.models import EDITORS
 from interview.teaching.rights import OWNER_ONLY, Seat, seat_of
 from interview.teaching.selectors import classes as selectors
-from interview.teaching.selectors import overview
+from interview.teaching.selectors import dashboard, overview
 from interview.teaching.services import classes as services
 from interview.teaching.services.work import attempts_settle
 from interview.teaching.views.assignments import assignment_or_404
@@ -33,7 +33,11 @@ def class_list(request: HttpRequest) -> HttpResponseBase:
 
 @reads
 def _own_classes(request: AccountRequest) -> HttpResponse:
-    return render(request, "teaching/class_list.html", {"seats": selectors.seat_list(request.user)})
+    context = {
+        "seats": selectors.seat_list(request.user),
+        "n_unread": dashboard.unread_count(request.user),
+    }
+    return render(request, "teaching/class_list.html", context)
 
 
 @fills

@@ -123,7 +123,9 @@ def _as_typed(items: list[Any], form: ItemsForm) -> None:
 
 
 def _picker(request: HttpRequest, items: list[Any]) -> dict[str, Any]:
-    asked = {name: request.GET.get(name, "").replace("\x00", "")[:200] for name in ("q", "topic", "level")}
+    asked = {
+        name: request.GET.get(name, "").replace("\x00", "")[:200] for name in ("q", "topic", "level", "own")
+    }
     assert request.user.is_authenticated
     found = selectors.pick_list(request.user, search=asked["q"], topic=asked["topic"], level=asked["level"])
     inside = {item.question_id for item in items}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
 from django.db.models import Model
@@ -10,12 +11,17 @@ from django.utils import timezone
 from interview.accounts.models import User
 from interview.questions.models import Question
 from interview.teaching.models import (
+    AccessEntry,
     Answer,
     AssignedQuestion,
     Assignment,
     Classroom,
+    Dispute,
     Extension,
     Membership,
+    NoticeChoice,
+    Notification,
+    Override,
     QuestionSet,
     SetItem,
     Submission,
@@ -72,13 +78,41 @@ def answer(owner: User, question: Question) -> Answer:
     return Answer.objects.create(submission=work, item=item, text=MARK)
 
 
+def access_entry(owner: User, question: Question) -> Model:
+    classroom = Classroom.objects.create(name="A class", time_zone="UTC")
+    return AccessEntry.objects.create(classroom=classroom, owner=owner, reader=owner, what=MARK)
+
+
+def notification(owner: User, question: Question) -> Model:
+    return Notification.objects.create(owner=owner, key=uuid.uuid4().hex, text=MARK, path="/")
+
+
+def notice_choice(owner: User, question: Question) -> Model:
+    key = f"{MARK} {owner.pk}"
+    return NoticeChoice.objects.get_or_create(owner=owner, defaults={"feed_key": key})[0]
+
+
+def override(owner: User, question: Question) -> Model:
+    return Override.objects.create(answer=answer(owner, question), author=owner, share=1, reason=MARK)
+
+
+def dispute(owner: User, question: Question) -> Model:
+    return Dispute.objects.create(answer=answer(owner, question), comment=MARK)
+
+
 OWNED: dict[str, Maker] = {
+    "teaching.accessentry.owner": access_entry,
+    "teaching.accessentry.reader": access_entry,
     "teaching.extension.owner": extension,
     "teaching.membership.owner": membership,
+    "teaching.noticechoice.owner": notice_choice,
+    "teaching.notification.owner": notification,
+    "teaching.override.author": override,
     "teaching.questionset.owner": question_set,
     "teaching.submission.owner": submission,
 }
 DEPENDENT: dict[str, Maker] = {
     "teaching.answer": answer,
+    "teaching.dispute": dispute,
     "teaching.setitem": set_item,
 }

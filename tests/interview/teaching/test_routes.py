@@ -9,12 +9,25 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from interview.teaching.models import Attachment, Extension, JoinLink, Membership, RosterEntry
+from interview.teaching.models import (
+    Assignment,
+    Attachment,
+    Dispute,
+    Extension,
+    JoinLink,
+    Membership,
+    Override,
+    Regrade,
+    RosterEntry,
+    Submission,
+)
+from interview.teaching.services.notices import choice_of, unsubscribe_token
+from interview.teaching.services.regrade import regrade_try
 from interview.teaching.services.roster import invitation_token
 from interview.teaching.services.sets import set_share
 from interview.teaching.services.work import attempt_start
 from interview.teaching.urls import urlpatterns
-from tests.interview.teaching.conftest import World, client_of
+from tests.interview.teaching.conftest import World, client_of, handed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -103,6 +116,63 @@ def work_attachment(world: World) -> list[Any]:
     return [*attempt(world), attachment(world)[-1]]
 
 
+def scores_csv(world: World) -> list[Any]:
+    return [*assignment(world), "scores", "csv"]
+
+
+def course_csv(world: World) -> list[Any]:
+    return [world.classroom.pk, "csv"]
+
+
+def item_of(world: World) -> list[Any]:
+    done(world)
+    return [*assignment(world), world.assignment.questions.get(position=1).pk]
+
+
+def done(world: World) -> Submission:
+    """Lena's attempt, handed in and assessed, with feedback that she may see."""
+    Assignment.objects.filter(pk=world.assignment.pk).update(feedback="full")
+    world.assignment.refresh_from_db()
+    found = Submission.objects.filter(owner=world.learner, submitted__isnull=False).first()
+    return found or handed_in(world.assignment, world.learner)
+
+
+def answer(world: World) -> list[Any]:
+    return [world.classroom.pk, done(world).answers.order_by("pk")[0].pk]
+
+
+def ruling(world: World) -> list[Any]:
+    here = answer(world)
+    row, _ = Override.objects.get_or_create(answer_id=here[1], defaults={"share": 1, "reason": "x"})
+    return [*here, row.pk]
+
+
+def disputed(world: World) -> list[Any]:
+    here = answer(world)
+    row, _ = Dispute.objects.get_or_create(answer_id=here[1], comment="x")
+    return [*here, row.pk]
+
+
+def own_answer(world: World) -> list[Any]:
+    submission = done(world)
+    return [submission.pk, submission.answers.order_by("pk")[0].pk]
+
+
+def trial(world: World) -> list[Any]:
+    item = world.assignment.questions.select_related("question__rubric").get(position=1)
+    done(world)
+    row = Regrade.objects.filter(item=item).first() or regrade_try(item=item, by=world.owner)
+    return [world.classroom.pk, row.pk]
+
+
+def feed(world: World) -> list[Any]:
+    return [choice_of(world.learner).feed_key]
+
+
+def unsubscribe(world: World) -> list[Any]:
+    return [unsubscribe_token(world.learner)]
+
+
 # name: (method, address, data, the answer for nobody, stranger, learner, assistant, teacher, owner).
 # A 302 of "nobody" leads to the sign-in page.
 ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
@@ -143,6 +213,36 @@ ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
     "receipt": ("get", attempt, {}, (302, 404, 302, 404, 404, 404)),
     "result": ("get", attempt, {}, (302, 404, 302, 404, 404, 404)),
     "work_attachment": ("get", work_attachment, {}, (302, 404, 302, 404, 404, 404)),
+    "review_queue": ("get", assignment, {}, (302, 404, 403, 200, 200, 200)),
+    "gradebook": ("get", assignment, {}, (302, 404, 403, 200, 200, 200)),
+    "gradebook_upload": ("get", assignment, {}, (302, 404, 403, 200, 200, 200)),
+    "gradebook_file": ("get", scores_csv, {}, (302, 404, 403, 200, 200, 200)),
+    "items": ("get", assignment, {}, (302, 404, 403, 403, 200, 200)),
+    "item_update": ("post", item_of, {"points": "3"}, (302, 404, 403, 403, 302, 302)),
+    "regrade_try": ("post", item_of, {}, (302, 404, 403, 403, 302, 302)),
+    "regrade": ("get", trial, {}, (302, 404, 403, 403, 200, 200)),
+    "regrade_apply": ("post", trial, {}, (302, 404, 403, 403, 302, 302)),
+    "answer": ("get", answer, {}, (302, 404, 403, 200, 200, 200)),
+    "override": ("post", answer, {"points": "1", "reason": "x"}, (302, 404, 403, 302, 302, 302)),
+    "override_remove": ("post", ruling, {}, (302, 404, 403, 302, 302, 302)),
+    "override_equal": ("post", ruling, {}, (302, 404, 403, 302, 302, 302)),
+    "reviewed": ("post", answer, {}, (302, 404, 403, 302, 302, 302)),
+    "assess_again": ("post", answer, {}, (302, 404, 403, 409, 409, 409)),
+    "dispute_resolve": ("post", disputed, {"reply": "x"}, (302, 404, 403, 302, 302, 302)),
+    "course": ("get", cls, {}, (302, 404, 403, 200, 200, 200)),
+    "course_file": ("get", course_csv, {}, (302, 404, 403, 200, 200, 200)),
+    "learner": ("get", member, {}, (302, 404, 403, 200, 200, 200)),
+    # Another learner's file is a 404; one's own is in test_personal_data.py.
+    "learner_export": ("get", member, {}, (302, 404, 404, 404, 200, 200)),
+    "learner_delete": ("post", member, {}, (302, 404, 403, 403, 302, 302)),
+    "insight": ("get", cls, {}, (302, 404, 403, 200, 200, 200)),
+    "follow_up": ("post", cls, {}, (302, 404, 403, 403, 302, 302)),
+    "due": ("get", none, {}, (302, 200, 200, 200, 200, 200)),
+    "calendar": ("get", feed, {}, (200, 200, 200, 200, 200, 200)),
+    "notifications": ("get", none, {}, (302, 200, 200, 200, 200, 200)),
+    "notice_choice": ("post", none, {"digest": "0"}, (302, 302, 302, 302, 302, 302)),
+    "unsubscribe": ("get", unsubscribe, {}, (200, 200, 200, 200, 200, 200)),
+    "dispute": ("post", own_answer, {"comment": "x"}, (302, 404, 302, 404, 404, 404)),
     "join_code": ("get", none, {}, (200, 200, 200, 200, 200, 200)),
     "join_invited": ("get", letter, {}, (302, 200, 200, 200, 200, 200)),
     "join": ("get", code, {}, (200, 200, 200, 200, 200, 200)),
@@ -162,8 +262,18 @@ ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
     "set_delete": ("post", qset, {}, (302, 404, 404, 404, 404, 302)),
     "set_export": ("get", qset, {}, (302, 404, 404, 404, 404, 200)),
 }
-PUBLIC = {"class_list", "join_code", "join", "gallery", "set_shared", "set_page", "set_list"}
-OPEN = {"join", "set_shared"}  # whoever has the address is meant
+PUBLIC = {
+    "calendar",
+    "unsubscribe",
+    "class_list",
+    "join_code",
+    "join",
+    "gallery",
+    "set_shared",
+    "set_page",
+    "set_list",
+}
+OPEN = {"join", "set_shared", "calendar", "unsubscribe"}  # whoever has the address is meant
 
 
 def test_every_route_is_in_the_table() -> None:
