@@ -16,9 +16,10 @@ from interview.questions.api import router as questions
 from interview.runs.api import router as runs
 from interview.runs.kinds import InputRefused
 from interview.runs.services import IdempotencyConflict, QuotaExceeded
+from interview.teaching.api import router as teaching
 
 api = NinjaAPI(title="Prefill", version="1", urls_namespace="api", docs_url=None)
-for router in (accounts, calculators, questions, practice, runs, documents):
+for router in (accounts, calculators, questions, practice, runs, documents, teaching):
     api.add_router("", router)
 
 

@@ -15,7 +15,7 @@ import structlog
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
-from interview.runs import fairness, kinds, retention, services
+from interview.runs import chores, fairness, kinds, retention, services
 from interview.runs.connection import LOST, client
 from interview.runs.events import Publisher
 from interview.runs.facts import engine_facts
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from engine.embeddings import Embedder
 
 CANCEL_POLL_SECONDS = 0.2
+CHORE_SECONDS = 5.0
 PRUNE_SECONDS = 3600.0
 TOO_LONG = "It took longer than {} s, the most a run may take. Ask for less, or raise the limit."
 EPOCH_KEY = "prefill:queue-epoch"
@@ -66,6 +67,7 @@ class Worker:
         self.models: LoadedModels | None = None
         self.jobs: dict[str, kinds.Job] = {}
         self.stopping = threading.Event()
+        self.chores: threading.Thread | None = None
         self._lock = threading.Lock()
 
     def boot(self) -> None:
@@ -158,6 +160,7 @@ class Worker:
             (beat, self._renew),
             (1.0, self._watch_times),
             (PRUNE_SECONDS, self._prune),
+            (CHORE_SECONDS, self._start_chores),
             (float(settings.RUN_REAPER_SECONDS), self._reap),
         ]
         due = [0.0] * len(paces)
@@ -167,6 +170,12 @@ class Worker:
                     self._guarded(action)
                     due[index] = time.monotonic() + pace
             time.sleep(CANCEL_POLL_SECONDS / 2)
+
+    def _start_chores(self) -> None:
+        """Chores run beside the keeper: a long one must not let leases run out."""
+        if self.chores is None or not self.chores.is_alive():
+            self.chores = threading.Thread(target=chores.run_due, name="chores", daemon=True)
+            self.chores.start()
 
     def _guarded(self, action: object) -> None:
         try:

@@ -6,4 +6,4 @@ class TeachingConfig(AppConfig):
     label = "teaching"
 
     def ready(self) -> None:
-        from interview.teaching import kinds, signals  # noqa: F401  (what it runs, what it hears)
+        from interview.teaching import chores, kinds, signals  # noqa: F401  (what it does, runs and hears)
