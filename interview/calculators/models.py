@@ -1,10 +1,11 @@
-"""A short link: a calculator's query kept under a random id until it expires or is deleted."""
+"""Short links, and the configurations that somebody keeps under a name."""
 
 from __future__ import annotations
 
 import secrets
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -41,3 +42,27 @@ class ShareLink(models.Model):
     def is_gone(self) -> bool:
         """Expired or deleted."""
         return self.deleted is not None or self.expires <= timezone.now()
+
+
+class SavedConfiguration(models.Model):
+    """A calculator's inputs that an account keeps under a name of its own."""
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="saved_configurations"
+    )
+    slug = models.CharField(max_length=40)
+    name = models.CharField(max_length=80)
+    query = models.TextField()
+    created = models.DateTimeField(default=timezone.now)
+    updated = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["slug", "name", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                "owner", "slug", "name", name="saved_name_unique_per_owner_and_calculator"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.slug})"

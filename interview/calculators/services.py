@@ -1,4 +1,4 @@
-"""Writes of the calculators: making, deleting and clearing away short links."""
+"""Writes of the calculators: short links made, deleted and cleared away; configurations kept under a name."""
 
 from __future__ import annotations
 
@@ -6,12 +6,22 @@ import hashlib
 import secrets
 
 from django.core.cache import cache
+from django.db import transaction
 from django.utils import timezone
 
+from interview.accounts.models import User
 from interview.calculators.formulas.registry import Outcome
-from interview.calculators.models import ShareLink
+from interview.calculators.models import SavedConfiguration, ShareLink
+from interview.plain_text import is_blank, storable
 
 LINKS_PER_HOUR = 60
+MOST_KEPT = 200
+LONGEST_NAME = 80
+LONGEST_KEPT = 8000
+
+
+class NotKept(ValueError):
+    """A configuration can't be kept; the message says why and what to do."""
 
 
 class TooManyLinks(Exception):
@@ -42,6 +52,31 @@ def clear_expired() -> int:
     """Empty the text of links whose time is over; how many."""
     over = ShareLink.objects.filter(expires__lte=timezone.now()).exclude(query="")
     return over.update(query="")
+
+
+@transaction.atomic
+def keep(owner: User, outcome: Outcome, name: str) -> SavedConfiguration:
+    """Keep a result's inputs under a name; the same name of the same calculator is written over. Raises NotKept."""
+    name = " ".join(storable(name).split())
+    if is_blank(name) or len(name) > LONGEST_NAME:
+        raise NotKept(f"Give it a name of at most {LONGEST_NAME} characters.")
+    if len(outcome.query) > LONGEST_KEPT:
+        raise NotKept("This text is too long to keep here. Make a short link: it holds it for a year.")
+    own = SavedConfiguration.objects.filter(owner=User.objects.select_for_update().get(pk=owner.pk))
+    if own.count() >= MOST_KEPT and not own.filter(slug=outcome.calculator.slug, name=name).exists():
+        raise NotKept(f"You keep {MOST_KEPT} configurations, and that is the limit. Delete one first.")
+    kept, _ = SavedConfiguration.objects.update_or_create(
+        owner=owner,
+        slug=outcome.calculator.slug,
+        name=name,
+        defaults={"query": outcome.query, "updated": timezone.now()},
+    )
+    return kept
+
+
+def forget(kept: SavedConfiguration) -> None:
+    """Delete a kept configuration."""
+    kept.delete()
 
 
 def _hashed(token: str) -> str:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
-from interview.calculators import card, comparison, page
+from interview.calculators import card, comparison, page, selectors
 from interview.calculators.formulas.accuracy import Compared, compared
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.kv_config import read_config
@@ -24,6 +24,7 @@ from interview.calculators.formulas.registry import CALCULATORS, Outcome, find, 
 from interview.calculators.formulas.units import number_text
 from interview.calculators.formulas.weights import total
 from interview.calculators.kinds import MEASURES
+from interview.calculators.page_cache import PAGES
 from interview.calculators.scales import whole
 
 PAGE_ONLY = ("embed", "vs", "csrfmiddlewaretoken")
@@ -60,7 +61,10 @@ def card_of(request: HttpRequest, outcome: Outcome) -> str:
 def index(request: HttpRequest) -> HttpResponse:
     """Every calculator, each with the number it shows at first."""
     outcomes = [run(c, {}) for c in CALCULATORS.values()]
-    return render(request, "calculators/index.html", {"outcomes": outcomes})
+    kept = selectors.kept(request.user) if request.user.is_authenticated else []
+    titles = {slug: c.title for slug, c in CALCULATORS.items()}
+    shown = [(one, titles[one.slug]) for one in kept if one.slug in titles]
+    return render(request, "calculators/index.html", {"outcomes": outcomes, "kept": shown})
 
 
 @require_safe
@@ -93,10 +97,14 @@ def _accuracy_row(row: Compared) -> dict[str, Any]:
 @xframe_options_exempt
 def show(request: HttpRequest, slug: str) -> HttpResponse:
     """A calculator for the query: page, fragment for htmx, or frame with `?embed=1`."""
+    if (known := PAGES.get(request)) is not None:
+        return known
     given = request.POST if request.method == "POST" else request.GET
     outcome = run(calculator_or_404(slug), asked(given))
     others = comparison.pinned(outcome, given.getlist("vs"))
-    return respond(request, outcome, embed=given.get("embed") == "1", others=others)
+    response = respond(request, outcome, embed=given.get("embed") == "1", others=others)
+    PAGES.put(request, response)
+    return response
 
 
 def wants_fragment(request: HttpRequest) -> bool:
@@ -112,26 +120,43 @@ def respond(
     embed: bool = False,
     extra: Mapping[str, Any] | None = None,
     others: list[Outcome] | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     """The page or fragment of an outcome; 422 where the input was refused."""
     others = others or []
     path = path_to(outcome, others)
-    context = page.context(outcome, request.build_absolute_uri(path)) | dict(extra or {})
+    context = page.context(outcome, request.build_absolute_uri(path))
     context |= page.comparison_context(outcome, others) | {"canonical": path}
     context |= {"embed": embed, "own_query": _own_query(outcome), "card": card_of(request, outcome)}
     context["measure"] = MEASURES.get(outcome.calculator.slug)
     is_fragment = wants_fragment(request)
+    if not is_fragment and not embed:
+        context |= _around(request, outcome)
+    context |= dict(extra or {})
     is_own = is_fragment and request.htmx.target == "result"  # type: ignore[attr-defined]  # HtmxMiddleware
     # Another page (home) may show a calculator's reading: it gets no part that belongs to the calculator's own page.
     fragment = "calculators/_answer.html" if is_own else "calculators/_reading.html"
     template = fragment if is_fragment else "calculators/page.html"
     # A page answers 422 to refused input; a fragment, which the script asked for with every keystroke, shows the errors
     # and is no failed request.
-    response = render(request, template, context, status=422 if outcome.errors and not is_fragment else 200)
+    response = render(
+        request, template, context, status=422 if outcome.errors and not is_fragment else status
+    )
     if is_own and outcome.result and not context["is_long"]:
         response["HX-Replace-Url"] = f"{path}{'&embed=1' if embed else ''}"
     response["Vary"] = "HX-Request, Cookie"
     return _framed(response, embed)
+
+
+def _around(request: HttpRequest, outcome: Outcome) -> dict[str, Any]:
+    """What stands around the reading on the calculator's own page: what the account keeps, questions it belongs to."""
+    slug = outcome.calculator.slug
+    user = request.user if request.user.is_authenticated else None
+    return {
+        "questions": selectors.questions_about(slug),
+        "kept": selectors.kept(user, slug) if user else None,
+        "is_signed_in": user is not None,
+    }
 
 
 def _framed(response: HttpResponse, embed: bool) -> HttpResponse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
+from urllib.parse import parse_qsl
 
 from interview.calculators.formulas import (
     attention_cost,
@@ -29,6 +30,7 @@ from interview.calculators.formulas.parameters import (
     canonical_query,
     flatten,
     parse,
+    visible,
 )
 from interview.calculators.formulas.result import Result
 
@@ -102,3 +104,14 @@ def run(calculator: Calculator, given: Mapping[str, Any]) -> Outcome:
         return Outcome(calculator, typed, inputs, calculator.compute(inputs))
     except InputErrors as wrong:
         return Outcome(calculator, typed, errors=wrong.errors)
+
+
+def run_query(calculator: Calculator, query: str) -> Outcome:
+    """The same for a query string, as it stands in an address after the question mark."""
+    given: dict[str, str] = {}
+    twice: list[FieldError] = []
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if given.get(name, value) != value:
+            twice.append(FieldError(visible(name), "is given more than once: give it once"))
+        given[name] = value
+    return Outcome(calculator, given, errors=tuple(twice)) if twice else run(calculator, given)

@@ -10,7 +10,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from interview.accounts.forms import NameField, PlainForm
+from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import CALCULATORS
+from interview.calculators.selectors import checked_link
 from interview.teaching.dates import SkippedHour, moment, wall_clock
 from interview.teaching.forms.classes import StorableField
 from interview.teaching.models import Assignment, Membership, QuestionSet
@@ -218,9 +220,18 @@ class AttachmentForm(PlainForm):
         if bool(file) == bool(slug) and not self.errors:
             self.add_error("calculator", "Choose a calculator or a document, one of the two.")
         query = str(data.get("query", "")).partition("?")[2] or str(data.get("query", ""))
-        data["path"] = f"/calculators/{slug}/{'?' if query else ''}{query}" if slug else ""
+        data["path"] = self._calculator(slug, query) if slug else ""
         if not data.get("label") and slug:
             data["label"] = CALCULATORS[slug].title
         if not data.get("label") and file is not None:
             data["label"] = str(file.name)[:120]
         return data
+
+    def _calculator(self, slug: str, query: str) -> str:
+        """The calculator's canonical link; what it can't read is named beside the inputs."""
+        try:
+            return checked_link(slug, query).path
+        except InputErrors as wrong:
+            for one in wrong.errors:
+                self.add_error("query", f"{one.name} {one.message}")
+            return ""

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.services import token_create
+from interview.calculators.models import SavedConfiguration
 from interview.playground.models import Pin, Prompt
 from interview.playground.prompts.services import prompt_create
 from interview.practice.models import (
@@ -95,6 +96,11 @@ def run_share(owner: User, question: Question) -> Model:
     return RunShare.objects.create(run=run(owner, question), key=f"{MARK} {uuid.uuid4().hex[:16]}")
 
 
+def saved_configuration(owner: User, question: Question) -> Model:
+    name = f"{MARK} {uuid.uuid4().hex[:8]}"
+    return SavedConfiguration.objects.create(owner=owner, slug="kv-cache", name=name, query="v=1")
+
+
 def own_question(owner: User, question: Question) -> Question:
     content = content_from({"uid": uuid.uuid4().hex, "prompt": MARK, "strong": MARK}, topics={"other"})
     return question_write(owner=owner, content=content)[0]
@@ -141,6 +147,7 @@ OWNED: dict[str, Maker] = {
     "accounts.apitoken.owner": api_token,
     "playground.pin.owner": pin,
     "playground.prompt.owner": prompt,
+    "calculators.savedconfiguration.owner": saved_configuration,
     "practice.attempt.owner": attempt,
     "practice.draft.owner": draft,
     "practice.interviewsession.owner": interview_session,

@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from engine.llm import Engine
 from engine.registry import DEFAULT_DIR
+from interview.calculators.page_cache import PAGES
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -21,3 +22,9 @@ def engine() -> Iterator[Engine]:
     """The local model, as the worker loads it."""
     with Engine.load(models_dir=Path(os.environ.get("MODELS_DIR", str(DEFAULT_DIR))), threads=2) as loaded:
         yield loaded
+
+
+@pytest.fixture(autouse=True)
+def _no_kept_pages() -> None:
+    """Each test sees pages made for it."""
+    PAGES.clear()
