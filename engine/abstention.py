@@ -17,6 +17,7 @@ from engine.asking import ADAPTER
 from engine.question_sets import Labelled
 from engine.ranking import Ranking
 from engine.reading import read
+from engine.relevance import consider
 from engine.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -151,14 +152,35 @@ def risk_coverage(outcomes: Sequence[Outcome], points: int = 10) -> list[dict[st
     return found
 
 
-def retrieval_at(rows: Sequence[Labelled], embedder: Embedder, k: int = 5) -> dict[str, float]:
-    """How often an answerable question's own passage is among the first k of all passages of the set."""
-    texts = {p.text: None for row in rows for p in row.passages}
+def retrieval_at(
+    rows: Sequence[Labelled], among: Sequence[Labelled], embedder: Embedder, k: int = 5
+) -> dict[str, float]:
+    """How often an answerable question's own passage is among the first k of all passages of `among`."""
+    texts = {p.text: None for row in among for p in row.passages}
     position = {text: i for i, text in enumerate(texts)}
     ranking = Ranking(list(texts), embedder)
     asked = [row for row in rows if row.answerable and len(row.passages) == 1]
     hits = [position[row.passages[0].text] in ranking.order(row.question)[:k] for row in asked]
     return {"k": k, "passages": len(texts), "questions": len(asked), "found": _share(hits)}
+
+
+def floor_off_topic(
+    rows: Sequence[Labelled],
+    among: Sequence[Labelled],
+    embedder: Embedder,
+    at: Thresholds,
+    count: int = 200,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """How often the retrieval floor alone stops a question put to a passage of another article."""
+    rng = random.Random(seed)
+    values = []
+    for row in rng.sample(list(rows), min(count, len(rows))):
+        others = [o for o in among if o.article != row.article]
+        if others:
+            strange = rng.choice(others).passages
+            values.append(max(c.relevance for c in consider(row.question, strange, embedder)))
+    return {"questions": len(values), "stopped": _share([v < at.relevance for v in values])}
 
 
 def off_topic(

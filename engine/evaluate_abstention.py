@@ -16,6 +16,7 @@ from engine.abstention import (
     alone,
     answer_marks,
     claim_marks,
+    floor_off_topic,
     off_topic,
     read_only,
     retrieval_at,
@@ -56,7 +57,8 @@ def parser() -> argparse.ArgumentParser:
 def main(args: Sequence[str]) -> int:
     """Asks every question of a set; reports on all of it and, apart, on articles the adapter never saw."""
     options = parser().parse_args(args)
-    rows = chosen(read_questions(options.data), options.articles, options.limit)
+    everything = read_questions(options.data)
+    rows = chosen(everything, options.articles, options.limit)
     folder = Path(os.environ.get("PREFILL_MODELS_DIR", str(registry.DEFAULT_DIR)))
     for name in (options.model, "all-minilm-l6-v2"):
         registry.prepare(name, folder)
@@ -66,7 +68,7 @@ def main(args: Sequence[str]) -> int:
     embedder = Embedder.load(folder)
     with Engine.load(options.model, folder, options.threads) as engine:
         if options.reader_only:
-            found = evaluate_reader(engine, rows)
+            found = evaluate_reader(engine, embedder, rows, everything)
         else:
             found = evaluate(engine, embedder, rows, options.compare, options.off_topic)
     found = {"data": options.data.name, **found}
@@ -102,7 +104,7 @@ def evaluate(
         "trained_on": sorted(seen),
         "sets": {name: answer_marks(part, at) for name, part in parts.items() if part},
         "risk_coverage": risk_coverage(next(p for p in parts.values() if p)),
-        "retrieval": retrieval_at(rows, embedder),
+        "retrieval": retrieval_at(rows, rows, embedder),
         "off_topic": off_topic(engine, embedder, rows, at, strange),
         "styles": {s: claim_marks(run(engine, embedder, few, at, s)) for s in ("cited", "free")}
         if few
@@ -111,8 +113,13 @@ def evaluate(
     }
 
 
-def evaluate_reader(engine: Engine, rows: Sequence[Labelled]) -> dict[str, Any]:
-    """The figures that need no decoding. Raises `InvalidRequest` without an adapter for the model."""
+def evaluate_reader(
+    engine: Engine, embedder: Embedder, rows: Sequence[Labelled], everything: Sequence[Labelled]
+) -> dict[str, Any]:
+    """The figures that need no decoding; passages of `everything` compete in retrieval.
+
+    Raises `InvalidRequest` without an adapter for the model.
+    """
     at, adapter = load_thresholds(), engine.adapter(ADAPTER)
     outcomes = read_only(engine, rows)
     return {
@@ -121,6 +128,8 @@ def evaluate_reader(engine: Engine, rows: Sequence[Labelled]) -> dict[str, Any]:
         "thresholds": at.to_dict(),
         "sets": {"all, reader only": answer_marks(outcomes, at)},
         "risk_coverage": risk_coverage(outcomes),
+        "retrieval": retrieval_at(rows, everything, embedder),
+        "off_topic": floor_off_topic(rows, everything, embedder, at),
     }
 
 

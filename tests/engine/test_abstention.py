@@ -126,10 +126,13 @@ def test_a_set_is_evaluated_whole(engine: Engine, embedder: Embedder) -> None:
     assert "balanced_accuracy" in readable({"data": "x.json", **json.loads(json.dumps(found))})
 
 
-def test_the_reader_alone_is_evaluated_without_decoding(engine: Engine) -> None:
+def test_the_reader_alone_is_evaluated_without_decoding(engine: Engine, embedder: Embedder) -> None:
     rows = [Labelled("When did it open?", (Passage("a", TEXT),), ("1932",), "t")]
     rows.append(Labelled("Who closed it?", (Passage("a", TEXT),), (), "t"))
-    found = evaluate_reader(engine, rows)
+    other = Labelled("How long is the river?", (Passage("b", "The river is 40 km long."),), ("40 km",), "r")
+    found = evaluate_reader(engine, embedder, rows, [*rows, other])
+    assert found["retrieval"] == {"k": 5, "passages": 2, "questions": 1, "found": 1.0}
+    assert found["off_topic"] == {"questions": 2, "stopped": 1.0}
     marks = found["sets"]["all, reader only"]
     assert (marks["questions"], marks["verbatim"]) == (2, 1.0)
     assert "reader only" in readable({"data": "x.json", **found})
