@@ -159,7 +159,9 @@ MEASURES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.load.runs", description=__doc__)
-    parser.add_argument("measures", nargs="*", choices=[*MEASURES, []], default=list(MEASURES))
+    parser.add_argument(
+        "measures", nargs="*", help=f"some of {', '.join(MEASURES)}; all of them where none is named"
+    )
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
