@@ -52,8 +52,13 @@ def hit(anchor: Anchor, unit: Clause, compact: str, known: Known) -> bool:
         return True
     if not anchor.words or (anchor.symbols and len(anchor.words) == 1):
         return False
+    head, alone = anchor.words[0], len(anchor.words) == 1
+    # A slip keeps the first letter, so most words need no closer look.
     first = [
-        i for i, word in enumerate(unit.words) if _same(anchor.words[0], word, known, len(anchor.words) == 1)
+        i
+        for i, word in enumerate(unit.words)
+        if word.stem == head.stem
+        or ((alone or word.text[:1] == head.text[:1]) and _same(head, word, known, alone))
     ]
     return any(_follows(anchor.words[1:], unit.words, i + 1, known) for i in first)
 

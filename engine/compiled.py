@@ -60,10 +60,6 @@ class CompiledRubric:
     misconceptions: tuple[CompiledMisconception, ...]
     pairs: frozenset[tuple[int, int]] = frozenset()  # points whose subjects can be exchanged
 
-    def exchangeable(self, p: int, q: int) -> bool:
-        """True when point p's subject standing with point q's predicate is an exchange of roles."""
-        return (p, q) in self.pairs
-
 
 def compile_rubric(rubric: Rubric, embedder: Embedder) -> CompiledRubric:
     """Prepare a rubric; every text is encoded in one go."""

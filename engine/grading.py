@@ -136,20 +136,20 @@ def _role_swaps(
     compiled: CompiledRubric, pieces: Sequence[Unit], vectors: Vectors, known: Known
 ) -> list[list[int]]:
     """For each point, the pieces in which its subject got another point's predicate or vice versa."""
-    found = [
-        [hits(point.groups, piece.clause, piece.text, known) for point in compiled.points] for piece in pieces
-    ]
     out: list[list[int]] = [[] for _ in compiled.points]
+    partners = sorted(compiled.pairs)
+    involved = {p for pair in partners for p in pair}
     for i, piece in enumerate(pieces):
         if piece.size == PAIR:
             continue
-        for p in range(len(compiled.points)):
-            for q, other in enumerate(compiled.points):
-                if not compiled.exchangeable(p, q) or not _swapped(found[i][p], found[i][q]):
-                    continue
-                if float(np.max(other.statements.vectors @ vectors[i])) >= ROLE_SIMILARITY:
-                    out[p].append(i)
-                    out[q].append(i)
+        found = {p: hits(compiled.points[p].groups, piece.clause, piece.text, known) for p in involved}
+        for p, q in partners:
+            statements = compiled.points[q].statements
+            if not _swapped(found[p], found[q]):
+                continue
+            if float(np.max(statements.vectors @ vectors[i])) >= ROLE_SIMILARITY:
+                out[p].append(i)
+                out[q].append(i)
     return out
 
 
