@@ -54,6 +54,6 @@ def _stems(text: str) -> list[str]:
 
 
 def _ranks(scores: npt.NDArray[np.floating]) -> Scores:
-    ranks = np.empty(len(scores))
-    ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return ranks
+    """1 for the best; equals share a rank, so that passages without any of the words gain nothing by their place."""
+    ordered = np.sort(scores)
+    return np.asarray(1 + len(scores) - np.searchsorted(ordered, scores, side="right"), dtype=float)
