@@ -24,6 +24,7 @@ def test_from_home_to_the_next_review(page: Page, axed: Axed) -> None:
     expect(page.get_by_role("heading", level=1, name="Practise")).to_be_visible()
     axed(page)
     page.get_by_label("Words").fill("long context")
+    page.wait_for_url("**q=long*context**")
     page.get_by_role("link", name="Why is long context expensive?").click()
     axed(page)
     box = page.get_by_label("Your answer")
