@@ -13,11 +13,17 @@ function light(node, lit) {
 
 // The verdict arrives: it is spoken in the region that was there at load, and the focus goes to it
 // unless the learner is writing somewhere.
-document.addEventListener("htmx:afterSettle", () => {
+document.addEventListener("htmx:afterSettle", announce);
+
+// The assessment can be quicker than the page: then the verdict is there at load, right after the answer was sent.
+const [visit] = performance.getEntriesByType("navigation");
+if (visit?.type === "navigate" && /\/(questions|practice)\//.test(document.referrer)) announce();
+
+function announce() {
   const result = document.querySelector("#verdict [data-result]");
   const spoken = document.querySelector("#verdict-spoken");
   if (!result || !spoken || spoken.dataset.said) return;
   spoken.dataset.said = "1";
   spoken.textContent = `Assessed. ${result.innerText.replace(/\s+/g, " ")}`;
   if (!document.activeElement?.matches("input, textarea, select")) result.focus();
-});
+}

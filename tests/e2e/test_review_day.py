@@ -30,6 +30,11 @@ def test_a_review_day(page: Page, axed: Axed, site: Site) -> None:
     for question in QUESTIONS:
         page.goto(f"/questions/{question}/")
         answer(page, "I would have to look that up first, sorry.")
+    # A verdict that was there before the page takes the focus too, when one comes from the question.
+    assessed = page.url
+    page.goto(f"/questions/{QUESTIONS[-1]}/")
+    page.evaluate("address => location.assign(address)", assessed)
+    expect(page.locator("#score")).to_be_focused()
     page.goto("/practice/")
     expect(page.get_by_role("heading", name="Nothing is due")).to_be_visible()
     site.manage("shell", "-c", A_DAY_PASSES)
