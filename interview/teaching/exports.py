@@ -8,10 +8,6 @@ import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 
-from openpyxl import Workbook
-from openpyxl.styles import Font
-from openpyxl.utils import get_column_letter
-
 Value = str | int | Decimal | None
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -102,6 +98,11 @@ def _cell(value: Value, comma: bool) -> str:
 
 def xlsx_file(title: str, header: Sequence[str], rows: Iterable[Sequence[Value]]) -> bytes:
     """A workbook: numbers are numbers in every locale, text is text whatever it starts with."""
+    # Here, not above: openpyxl takes 20 MB of every web process, and few ask for a workbook.
+    from openpyxl import Workbook
+    from openpyxl.styles import Font
+    from openpyxl.utils import get_column_letter
+
     book = Workbook()
     sheet = book.active
     sheet.title = re.sub(r"[\[\]:*?/\\]", " ", title)[:31].strip("' ") or "Gradebook"

@@ -42,6 +42,7 @@ class RankEncoder:
 
     def __init__(self, name: str, pattern: str, ranks: dict[bytes, int], offset: int = 0) -> None:
         self.inner = tiktoken.Encoding(name, pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+        self.inner._mergeable_ranks = {}  # its Python copy, up to 30 MB, serves pickling only
         self.offset = offset
         self.cuts_spaces = r"\s*[\r\n]+" in pattern
         self.marks_are_letters = r"\p{M}" in pattern

@@ -24,6 +24,7 @@ from engine.chat import render
 from engine.gguf_file import read_gguf
 from engine.tokenizer import ModelTokenizer, from_gguf
 from interview.calculators.formulas import encodings, token_files
+from interview.calculators.formulas.encoders import ranks_of
 from interview.calculators.formulas.encodings import encoding, ids_of, vocabularies
 from interview.calculators.formulas.long_spaces import cut
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
@@ -83,9 +84,8 @@ def reference(name: str) -> tiktoken.Encoding:
     """An encoder built the library's own way from the same ranks, with the library's own pattern."""
     from tiktoken_ext import openai_public
 
-    ours = encoding(name)
     loaded: dict[str, Any] = {}
-    ranks = ours.encoder.inner._mergeable_ranks  # type: ignore[attr-defined]  # these three are ranks
+    ranks = ranks_of(encodings._raw(VOCABULARIES[name]))  # these three are ranks
     original = openai_public.load_tiktoken_bpe
     openai_public.load_tiktoken_bpe = lambda *a, **k: ranks
     try:
