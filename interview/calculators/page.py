@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from interview.calculators import comparison, fields, svg, tables
@@ -69,10 +70,20 @@ def context(outcome: Outcome, link: str) -> dict[str, Any]:
         "groups": fields.groups(form, outcome),
         "loose_errors": fields.loose_errors(outcome),
         "link": link,
+        "frame": _frame(outcome, link),
         "is_long": len(outcome.query) > LONGEST_QUERY,
     }
     shown |= _formula(outcome)
     return shown | (_reading(outcome, outcome.result, link) if outcome.result else {})
+
+
+def _frame(outcome: Outcome, link: str) -> str:
+    """The markup that shows this calculation in another page's frame."""
+    address = f"{link}{'&' if '?' in link else '?'}embed=1"
+    title = f"Prefill: {outcome.calculator.title}"
+    return format_html(
+        '<iframe src="{}" title="{}" width="100%" height="720" loading="lazy"></iframe>', address, title
+    )
 
 
 def _drawn(chart: Chart, number: int) -> ShownChart:

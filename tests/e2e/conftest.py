@@ -37,6 +37,7 @@ class Site:
     var: Path
     process: subprocess.Popen[bytes]
     env: dict[str, str]
+    framer: str = ""  # the origin that may show calculators in a frame
 
     def manage(self, *words: str) -> str:
         """Run a manage.py command against the site's data."""
@@ -69,7 +70,7 @@ def free_port() -> int:
 
 def start_site(var: Path, **changes: str) -> Site:
     """Start a site with its own data; models are shared with the checkout."""
-    port = free_port()
+    port, framer = free_port(), f"http://127.0.0.1:{free_port()}"
     env = {
         **{key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL"}},
         "VAR_DIR": str(var),
@@ -78,9 +79,10 @@ def start_site(var: Path, **changes: str) -> Site:
         "HTTPS": "off",
         "DEMO": "on",
         "DJANGO_SETTINGS_MODULE": "interview.settings",
+        "EMBED_ANCESTORS": framer,
         **changes,
     }
-    site = Site(f"http://127.0.0.1:{port}", var, None, env)  # type: ignore[arg-type]
+    site = Site(f"http://127.0.0.1:{port}", var, None, env, framer)  # type: ignore[arg-type]
     for words in (
         ("migrate", "-v0"),
         ("load_questions",),
