@@ -16,7 +16,32 @@ from interview.questions.management.commands.load_questions import BANK
 from interview.questions.models import Question
 from interview.questions.services import bank_sync
 
+# Fixtures through which a test reaches the database, and the folders whose tests reach it, or the broker, by themselves.
+STORED = {"db", "transactional_db", "live_server", "client", "async_client"}
+SERVED = ("tests/interview/runs/", "tests/interview/serve/", "tests/interview/test_")
 PASSWORD = "correct horse battery staple"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--stored",
+        action="store_true",
+        help="only tests that use the database or the broker: the others give the same on every server",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--stored"):
+        kept = [item for item in items if is_stored(item)]
+        config.hook.pytest_deselected(items=[item for item in items if not is_stored(item)])
+        items[:] = kept
+
+
+def is_stored(item: pytest.Item) -> bool:
+    """Can what this test finds depend on which database and broker are there?"""
+    fixtures = set(getattr(item, "fixturenames", ()))
+    by_itself = item.nodeid.startswith(SERVED) and "test_house" not in item.nodeid
+    return by_itself or bool(STORED & fixtures) or item.get_closest_marker("django_db") is not None
 
 
 @pytest.fixture(scope="session", autouse=True)
