@@ -42,6 +42,7 @@ INSTALLED_APPS = [
     "interview.calculators",
     "interview.practice",
     "interview.teaching",
+    "interview.lti",
     "interview.playground",
     "interview.documents",
     "interview.openai_api",
@@ -233,6 +234,9 @@ FILE_UPLOAD_HANDLERS = [
     "django.core.files.uploadhandler.MemoryFileUploadHandler",
     "django.core.files.uploadhandler.TemporaryFileUploadHandler",
 ]
+
+# --- Learning platforms (docs/lti.md) ----------------------------------------------------------
+LTI_HOSTS = env.host_names("LTI_HOSTS", [])
 
 # --- The engine -------------------------------------------------------------------------------
 MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")

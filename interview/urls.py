@@ -19,6 +19,7 @@ urlpatterns = [
     path("documents/", include("interview.documents.urls")),
     path("runs/", include("interview.runs.urls")),
     path("", include("interview.teaching.urls")),
+    path("", include("interview.lti.urls")),
     path("account/", include("interview.accounts.urls")),
     path("api/v1/runs/<uuid:run_id>/events", runs.events, name="run_events"),
     path("api/v1/", api.urls),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -175,6 +176,11 @@ class EmailChangeForm(CurrentPasswordForm):
     email = EmailField(label="New e-mail address")
     field_order = ["email", "current_password"]
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if not self.user.has_usable_password():  # a learning platform's account has none to ask for
+            del self.fields["current_password"]
+
 
 class PasswordResetForm(DjangoPasswordResetForm):
     """Django's form, with the address in canonical spelling and the letter sent in the background."""
@@ -184,6 +190,10 @@ class PasswordResetForm(DjangoPasswordResetForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
+
+    def get_users(self, email: str) -> Iterator[User]:
+        """Also who never had a password: an account that a learning platform made and that has got an address since."""
+        yield from User.objects.filter(email=email, is_guest=False, is_active=True)
 
     def send_mail(
         self,

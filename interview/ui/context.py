@@ -13,6 +13,7 @@ ROOMS = {
     "documents": "playground",
     "runs": "playground",
     "teaching": "teach",
+    "lti": "teach",
     "accounts": "account",
 }
 

@@ -59,6 +59,7 @@ BAD = {
     "DOCUMENTS_PER_COLLECTION": ("0", "1 to 10000"),
     "DOCUMENT_PARSE_SECONDS": ("forever", "1 to 3600"),
     "DOCUMENT_PARSE_MEMORY_MB": ("64", "128 to 65536"),
+    "LTI_HOSTS": ("https://moodle.example.org", "host names"),
     "ENGINE_MODEL": ("the best one", "smollm2-135m-instruct"),
     "MODELS_DIR": ("/dev/null", "folder"),
     "ENGINE_THREADS": ("two", "0 to 1024"),

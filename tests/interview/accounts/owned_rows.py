@@ -34,6 +34,7 @@ from interview.tools.models import Order, Proposal, Refund
 from tests.interview.accounts import teaching_rows
 from tests.interview.accounts.mark import MARK, Maker
 from tests.interview.documents import rows as documents
+from tests.interview.lti import rows as lti
 
 __all__ = ["DEPENDENT", "MARK", "OWNED", "TIES", "Maker", "make_everything"]
 
@@ -156,6 +157,7 @@ OWNED: dict[str, Maker] = {
     "questions.question.owner": own_question,
     "runs.run.owner": run,
     **documents.OWNED,
+    **lti.OWNED,
     **teaching_rows.OWNED,
 }
 OWNED |= {"tools.order.owner": demo_order, "tools.proposal.owner": proposal}
@@ -169,9 +171,10 @@ DEPENDENT: dict[str, Maker] = {
     "runs.runshare": run_share,
     "runs.trace": trace,
     **documents.DEPENDENT,
+    **lti.DEPENDENT,
     **teaching_rows.DEPENDENT,
 }
-TIES = documents.TIES
+TIES = documents.TIES | {"lti.launch"}  # what a launch says is about whoever came by it
 
 
 def make_everything(owner: User, question: Question) -> dict[str, Any]:
