@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from interview.runs.kinds import JSON, Interrupted, Job, RunFailed
 
 if TYPE_CHECKING:
-    from engine import Request, Result
+    from engine import Engine, Request, Result
     from engine.active import Handle
 
 POLL_SECONDS = 0.2
@@ -79,3 +79,16 @@ def tokens_of(results: Sequence[Result]) -> JSON:
         "cached_tokens": sum(r.usage["cached_tokens"] for r in results),
         "batch_size_mean": round(sum(sizes) / len(sizes), 2) if sizes else None,
     }
+
+
+def traced(engine: Engine, results: Sequence[Result]) -> JSON:
+    """For the trace: every answer by token, its seed, and how many requests shared its forward passes."""
+    return {
+        "choices": [{"per_token": rows_of(engine, result)} for result in results],
+        "stats": [{name: result.stats[name] for name in ("seed", "batch_size_max")} for result in results],
+    }
+
+
+def rows_of(engine: Engine, result: Result) -> list[list[object]]:
+    """An answer for the trace: place, id and text of each token, which is what a replay is compared by."""
+    return [[place, token, engine.tokenizer.label(token)] for place, token in enumerate(result.token_ids)]

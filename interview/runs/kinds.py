@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
@@ -95,7 +95,9 @@ class Kind:
 
     `page` is the URL name of the page that shows such a run with `?run=`.
     `erasable` is off where another row needs the input and is itself what holds the owner's words.
-    `replays` is on where the output depends on nothing but the input and the model, so that it can be done again.
+    `replays` is on where the output depends on nothing but the input and the model, so that it can be done again;
+    `pin` then puts what was drawn (from the trace) into the input, where that is more than the sampling's seed.
+    `shown` gives the template and context by which a shared run is read: of the run, the query and the page's address.
     A kind with a `check` may be queued through the API: it returns the input to store or raises InputRefused.
     """
 
@@ -108,6 +110,8 @@ class Kind:
     page: str = ""
     erasable: bool = True
     replays: bool = False
+    pin: Callable[[JSON, JSON], JSON] | None = None
+    shown: Callable[[Run, Mapping[str, str], str], tuple[str, JSON]] | None = None
 
 
 _kinds: dict[str, Kind] = {}

@@ -38,8 +38,9 @@ def run_replay(run: Run, owner: User) -> Run:
         )
     if run.erased or trace is None or run.state != SUCCEEDED:
         raise CannotReplay("Only a run that succeeded, and whose texts are still there, can be replayed.")
+    pin = kind.pin or pinned
     return run_create(
-        owner=owner, kind=run.kind, input=pinned(run.input, trace.body), origin={"replay_of": str(run.pk)}
+        owner=owner, kind=run.kind, input=pin(run.input, trace.body), origin={"replay_of": str(run.pk)}
     )
 
 

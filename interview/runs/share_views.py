@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -13,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.runs import kinds, selectors, sharing
-from interview.runs.models import Run
+from interview.runs.models import SUCCEEDED, Run
 from interview.runs.quotas import QuotaExceeded
 from interview.runs.trace_views import trace_file
 from interview.runs.views import own_run
@@ -53,14 +54,18 @@ def shared(request: HttpRequest, key: str) -> HttpResponse:
     run = _shared(key)
     record = selectors.trace_get(run)
     kind = kinds.known(run.kind)
-    context = {
+    context: dict[str, Any] = {
         "run": run,
         "key": key,
         "record": record,
         "raw": json.dumps(record.body, indent=2, ensure_ascii=False) if record else "",
         "own": run.owner == owner_of(request),
         "can_fork": kind is not None and kind.replays,
+        "is_shared": True,
     }
+    if kind is not None and kind.shown and run.output and run.state == SUCCEEDED:
+        context["template"], part = kind.shown(run, request.GET, request.path)
+        context |= part
     response = render(request, "runs/shared.html", context)
     response["X-Robots-Tag"] = "noindex"
     return response

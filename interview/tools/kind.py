@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
+from interview.runs.models import Run
 from interview.tools.dispose import AWAITING, Call, Talk, dispose
 from interview.tools.models import Proposal
 from interview.tools.registry import find, tools
@@ -178,4 +180,9 @@ def conversation_text(messages: list[JSON]) -> str:
     return json.dumps(messages, indent=2, ensure_ascii=False)
 
 
-register(Kind(name="tools", title="Tools", execute=run_tools, check=check, page="tools:tools"))
+def shown(run: Run, given: Mapping[str, str], address: str) -> tuple[str, JSON]:
+    """The rounds for whoever has the link; nothing can be confirmed from there."""
+    return "tools/_rounds.html", {}
+
+
+register(Kind(name="tools", title="Tools", execute=run_tools, check=check, page="tools:tools", shown=shown))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interview.playground.attention.seen import shown
 from interview.playground.kinds import engine_request, refuse_blank, short
+from interview.runs.chain import canonical_hash
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
 if TYPE_CHECKING:
@@ -33,8 +35,18 @@ def attention(job: Job) -> JSON:
         raise RunFailed(error.message) from error
     if len(seen.tokens) > LONGEST:
         raise RunFailed(f"The text has {len(seen.tokens)} tokens; this page shows {LONGEST}. Shorten it.")
-    job.trace.update(rendered_prompt=seen.rendered_prompt, layer=layer)
-    return result(seen, layer)
+    output = result(seen, layer)
+    choices = [{"per_token": rows_of(output)}]
+    job.trace.update(rendered_prompt=seen.rendered_prompt, layer=layer, choices=choices)
+    return output
+
+
+def rows_of(output: JSON) -> list[list[object]]:
+    """For the trace: place, hash and text of each row, the hash covering what it takes in every head."""
+    return [
+        [place, canonical_hash([weights[place] for weights in output["maps"]])[:16], text]
+        for place, (_, text) in enumerate(output["tokens"])
+    ]
 
 
 def result(seen: Observation, layer: int) -> JSON:
@@ -63,5 +75,13 @@ def check(body: JSON) -> JSON:
 
 
 register(
-    Kind(name="attention", title="Attention", execute=attention, check=check, page="playground:attention")
+    Kind(
+        name="attention",
+        title="Attention",
+        execute=attention,
+        check=check,
+        page="playground:attention",
+        replays=True,
+        shown=shown,
+    )
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from interview.calculators.formulas.attention_cost import Scored
 from interview.calculators.formulas.result import Chart, Series
 from interview.calculators.svg import svg
+from interview.runs.models import Run
 
 CELL, LEFT, TOP = 20, 104, 84
 LEVELS = (0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75)
@@ -74,6 +76,13 @@ def token_of(output: dict[str, Any], given: str | None) -> int:
     """The position that `?token=` names; the last for anything else."""
     count = len(output["tokens"])
     return int(given) if given and given.isdecimal() and len(given) < 4 and int(given) < count else count - 1
+
+
+def shown(run: Run, given: Mapping[str, str], address: str) -> tuple[str, dict[str, Any]]:
+    """The map for whoever has the link: every head and row, by links that stay on `address`."""
+    output, at = run.output or {}, f"{address}?shared"
+    found = seen(output, head_of(output, given.get("head")), token_of(output, given.get("token")), at)
+    return "playground/_attention_map.html", {"seen": found, "at": at}
 
 
 def seen(output: dict[str, Any], head: int | None, token: int, address: str) -> Seen:

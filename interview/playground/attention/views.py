@@ -52,4 +52,5 @@ def _seen(request: HttpRequest, run: Run | None) -> dict[str, Any]:
         return {}
     head = head_of(run.output, request.GET.get("head"))
     token = token_of(run.output, request.GET.get("token"))
-    return {"seen": seen(run.output, head, token, f"{ATTENTION.url}?run={run.pk}")}
+    at = f"{ATTENTION.url}?run={run.pk}"
+    return {"seen": seen(run.output, head, token, at), "at": at}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from interview.playground.kinds import engine_request, refuse_blank, short
 from interview.playground.next_token.packed import pack
+from interview.playground.next_token.seen import shown
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 60
 LONGEST = 1024
 SHOWN_TOKENS = 200
+TRACED = 20
 
 
 def next_token(job: Job) -> JSON:
@@ -39,8 +41,25 @@ def next_token(job: Job) -> JSON:
     seen = engine.loop.call(lambda: look(engine, ids, draw)).result()
     drawn = [seen["drawn"]["id"]] if seen["drawn"] else []
     output = {**seen, "continue_ids": [*request.continue_ids, *drawn], "window": engine.card.context_length}
-    job.trace.update(rendered_prompt=rendered, drawn=seen["drawn"], top=output["top"][:20])
+    choices = [{"per_token": rows_of(output)}]
+    job.trace.update(
+        rendered_prompt=rendered, drawn=seen["drawn"], top=output["top"][:TRACED], choices=choices
+    )
     return output
+
+
+def rows_of(output: JSON) -> list[list[object]]:
+    """For the trace: what was drawn, then the likeliest candidates, each with its logit."""
+    drawn = output["drawn"]
+    rows: list[tuple[object, str]] = [(drawn["id"], drawn["text"])] if drawn else []
+    rows += [(f"{i}: {logit}", text) for i, text, logit in output["top"][:TRACED]]
+    return [[place, *row] for place, row in enumerate(rows)]
+
+
+def pin(request: JSON, trace: JSON) -> JSON:
+    """The request with the seed of its draw."""
+    drawn = trace.get("drawn")
+    return {**request, "draw": {"seed": drawn["seed"]}} if drawn and "draw" in request else request
 
 
 def look(engine: Engine, ids: list[int], draw: tuple[Sampling, int | None] | None) -> JSON:
@@ -148,5 +167,8 @@ register(
         execute=next_token,
         check=check,
         page="playground:next-token",
+        replays=True,
+        pin=pin,
+        shown=shown,
     )
 )

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from django.utils.safestring import mark_safe
 
 from interview.calculators.formulas.result import Chart, Series
 from interview.calculators.formulas.sampling_steps import Settings, stages
 from interview.calculators.svg import svg
+from interview.playground.next_token.form import NEUTRAL, DialForm
 from interview.playground.next_token.packed import unpack
+from interview.runs.models import Run
 
 ROWS = 20
 
@@ -41,6 +46,15 @@ class Distribution:
     entropy_bits: float
     kept_bits: float
     shown_mass: float
+
+
+def shown(run: Run, given: Mapping[str, str], address: str) -> tuple[str, dict[str, Any]]:
+    """The distribution for whoever has the link, under the dials of the run."""
+    output = run.output or {}
+    dials = DialForm({**NEUTRAL, **run.input.get("sampling", {})})
+    settings = dials.settings() if dials.is_valid() else Settings()
+    context = {"seen": distribution(output, settings), "norms": mark_safe(norm_chart(output))}
+    return "playground/_distribution_read.html", context
 
 
 def distribution(output: dict[str, Any], settings: Settings) -> Distribution:

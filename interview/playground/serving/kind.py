@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interview.playground.serving.form import ServingForm
 from interview.playground.serving.load import Load, Seen
+from interview.playground.serving.seen import shown
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
 if TYPE_CHECKING:
@@ -100,4 +101,13 @@ def check(body: JSON) -> JSON:
     return checked
 
 
-register(Kind(name="serving", title="Serving", execute=serving, check=check, page="playground:serving"))
+register(
+    Kind(
+        name="serving",
+        title="Serving",
+        execute=serving,
+        check=check,
+        page="playground:serving",
+        shown=shown,
+    )
+)

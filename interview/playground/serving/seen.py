@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from interview.calculators.formulas.registry import find, run
 from interview.calculators.formulas.result import Chart, Series
 from interview.calculators.svg import svg
+from interview.runs.models import Run
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,18 @@ def at(values: list[float], share: float) -> float | None:
 def spread(name: str, values: list[float]) -> Spread:
     """Percentiles of a list of times."""
     return Spread(name, at(values, 0.5), at(values, 0.95), at(values, 0.99), max(values, default=None))
+
+
+def shown(run: Run, given: Mapping[str, str], address: str) -> tuple[str, dict[str, Any]]:
+    """The part of the page that whoever has the link reads."""
+    return "playground/_report.html", seen(run)
+
+
+def seen(run: Run | None) -> dict[str, Any]:
+    """The report of a run in which something was served; nothing without one."""
+    if run is None or not run.output or not run.output.get("load", {}).get("served"):
+        return {}
+    return {"report": report(run.input, run.output)}
 
 
 def report(body: dict[str, Any], output: dict[str, Any]) -> Report:

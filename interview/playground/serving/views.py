@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_http_methods
 
 from interview.playground import bench
 from interview.playground.serving.form import ServingForm
-from interview.playground.serving.seen import report
-from interview.runs.models import Run
+from interview.playground.serving.seen import seen
 
 SERVING = bench.Bench("serving", "serving", "playground/serving.html")
 
@@ -26,10 +23,4 @@ def serving(request: HttpRequest) -> HttpResponse:
         return bench.to_run(SERVING, queued) if queued else bench.show(request, SERVING, form, status=status)
     run = bench.own_run(request, SERVING)
     form = ServingForm(initial={**(run.input if run else {}), "idempotency_key": bench.new_key()})
-    return bench.show(request, SERVING, form, run=run, context=_seen(run))
-
-
-def _seen(run: Run | None) -> dict[str, Any]:
-    if run is None or not run.output or not run.output.get("load", {}).get("served"):
-        return {}
-    return {"report": report(run.input, run.output)}
+    return bench.show(request, SERVING, form, run=run, context=seen(run))

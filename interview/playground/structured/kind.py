@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from interview.playground.kinds import engine_request
+from interview.playground.many import traced
 from interview.playground.structured.contracts import CONTRACTS, TYPES, model_of, schema_of
 from interview.playground.structured.pipeline import (
     RETRIES,
@@ -15,8 +16,8 @@ from interview.playground.structured.pipeline import (
     retry_messages,
     system_prompt,
 )
+from interview.playground.structured.seen import shown
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
-from interview.runs.models import Run
 
 if TYPE_CHECKING:
     from engine import Result
@@ -46,6 +47,7 @@ def structured(job: Job) -> JSON:
         usage=bench.usage,
         validation={name: part["rates"] for name, part in found.items()},
         attempts={name: part["trials"] for name, part in found.items()},
+        **traced(job.models.engine, bench.results),
     )
     return output
 
@@ -62,6 +64,7 @@ class Bench:
     def __init__(self, job: Job, model: Any, schema: Any) -> None:
         self.job, self.model, self.schema = job, model, schema
         self.steps: list[JSON] = []
+        self.results: list[Result] = []  # every text in the order decoded: what a replay is compared by
         self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
 
     def condition(self, name: str) -> JSON:
@@ -142,6 +145,7 @@ class Bench:
     def _judged(self, result: Result) -> Attempt:
         for name in self.usage:
             self.usage[name] += result.usage[name]
+        self.results.append(result)
         source = self.job.input["source"]
         return judge(
             result.text, result.finish_reason, len(result.token_ids), self.schema, self.model, source
@@ -215,12 +219,6 @@ def _fields_fine(value: Any) -> bool:
     )
 
 
-def title_of(run: Run) -> str:
-    """What a run was held to, in words."""
-    known = CONTRACTS.get(run.input["contract"])
-    return known.title if known else {"schema": "Your schema", "model": "Your model"}[run.input["contract"]]
-
-
 register(
     Kind(
         name="structured",
@@ -228,5 +226,7 @@ register(
         execute=structured,
         check=check,
         page="playground:structured-output",
+        replays=True,
+        shown=shown,
     )
 )

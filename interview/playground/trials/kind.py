@@ -7,9 +7,10 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from interview.playground.kinds import engine_request, refuse_blank
-from interview.playground.many import ask_many, tokens_of
+from interview.playground.many import ask_many, tokens_of, traced
 from interview.playground.trials.checks import NEEDS_TEXT, RULES, valid
 from interview.playground.trials.form import KNOBS, LONGEST, SETTINGS, TOTAL, TRIALS
+from interview.playground.trials.seen import shown
 from interview.playground.trials.statistics import parts_at
 from interview.runs.kinds import JSON, InputRefused, Job, Kind, RunFailed, register
 
@@ -30,8 +31,7 @@ def trials(job: Job) -> JSON:
     size = body["trials"]
     groups = [results[i : i + size] for i in range(0, len(results), size)]
     settings = [group_seen(job.models.engine, body, group) for group in groups]
-    choices = [{"per_token": rows_of(job.models.engine, result)} for result in results]
-    job.trace.update(choices=choices, usage=tokens_of(results), seconds=round(seconds, 3))
+    job.trace.update(traced(job.models.engine, results), usage=tokens_of(results), seconds=round(seconds, 3))
     return {"settings": settings, "usage": tokens_of(results), "seconds": round(seconds, 3)}
 
 
@@ -40,11 +40,6 @@ def one_request(body: JSON, setting: JSON, trial: int) -> Request:
     asked = {key: value for key, value in body.items() if key not in OWN}
     sampling = {**setting, "max_tokens": body["max_tokens"], "seed": body["seed"] + trial}
     return engine_request({**asked, "sampling": sampling})
-
-
-def rows_of(engine: Engine, result: Result) -> list[list[object]]:
-    """An answer for the trace: place, id and text of each token, which is what a replay is compared by."""
-    return [[place, token, engine.tokenizer.label(token)] for place, token in enumerate(result.token_ids)]
 
 
 def group_seen(engine: Engine, body: JSON, group: list[Result]) -> JSON:
@@ -118,5 +113,13 @@ def _whole(value: Any, low: int, high: int) -> bool:
 
 
 register(
-    Kind(name="trials", title="Trials", execute=trials, check=check, page="playground:trials", replays=True)
+    Kind(
+        name="trials",
+        title="Trials",
+        execute=trials,
+        check=check,
+        page="playground:trials",
+        replays=True,
+        shown=shown,
+    )
 )

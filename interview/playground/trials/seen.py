@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from interview.playground.trials.statistics import (
     resampled,
     wilson,
 )
+from interview.runs.models import Run
 
 SHOWN_ANSWERS = 8
 OFF = {"top_p": 1, "top_k": 0, "min_p": 0}
@@ -59,6 +61,11 @@ def name_of(setting: dict[str, Any]) -> str:
         return "greedy (T 0)"
     used = [f"{name.replace('_', '-')} {full[name]:g}" for name, off in OFF.items() if full[name] != off]
     return ", ".join([f"T {full['temperature']:g}", *used])
+
+
+def shown(run: Run, given: Mapping[str, str], address: str) -> tuple[str, dict[str, Any]]:
+    """The part of the page that whoever has the link reads."""
+    return "playground/_trials.html", {"settings": settings_seen(run.input, run.output or {})}
 
 
 def settings_seen(body: dict[str, Any], output: dict[str, Any]) -> list[Setting]:
