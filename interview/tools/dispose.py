@@ -10,10 +10,12 @@ from typing import Any
 from engine.errors import EngineError
 from engine.schemas import parse_json
 from interview.accounts.models import User
+from interview.runs.kinds import Models
 from interview.tools.registry import Tool, ToolRefused, find
 
 JSON = dict[str, Any]
 RESULT_CHARACTERS = 1_500
+FOR_PEOPLE = "places"  # of a result: links, which the page shows and the model has no use for
 ANSWERED, REFUSED, AWAITING = "answered", "refused", "awaiting confirmation"
 
 
@@ -42,19 +44,23 @@ class Call:
 
     def told(self) -> str:
         """What the model reads about it: bounded JSON."""
-        body = {"error": self.words} if self.outcome == REFUSED else {"result": self.result}
+        result = self.result
+        if isinstance(result, dict):
+            result = {name: value for name, value in result.items() if name != FOR_PEOPLE}
+        body = {"error": self.words} if self.outcome == REFUSED else {"result": result}
         text = json.dumps(body, ensure_ascii=False, sort_keys=True, default=str)
         return text if len(text) <= RESULT_CHARACTERS else f"{text[:RESULT_CHARACTERS]}… (cut off)"
 
 
 @dataclass
 class Talk:
-    """What a conversation allows: whose it is, which tools, the user's own words, and the calls made so far."""
+    """What a conversation allows: whose it is, which tools, the user's own words, the calls so far, the models at hand."""
 
     user: User
     allowed: tuple[str, ...]
     own_words: str
     calls: list[Call] = field(default_factory=list)
+    models: Models | None = None
 
 
 def dispose(talk: Talk, name: str, arguments: Any) -> Call:
@@ -96,6 +102,12 @@ def _carried(talk: Talk, tool: Tool, arguments: JSON) -> Call:
     if tool.effect is not None:
         words = tool.effect(talk.user, arguments)
         return Call(tool.name, arguments, AWAITING, words=words, version=tool.version)
+    return Call(tool.name, arguments, ANSWERED, result=_result(talk, tool, arguments), version=tool.version)
+
+
+def _result(talk: Talk, tool: Tool, arguments: JSON) -> Any:
+    if tool.look_up is not None and talk.models is not None:
+        return tool.look_up(talk.user, arguments, talk.models)
     if tool.run is None:
-        raise ToolRefused("this tool does nothing")
-    return Call(tool.name, arguments, ANSWERED, result=tool.run(talk.user, arguments), version=tool.version)
+        raise ToolRefused("this tool does nothing here")
+    return tool.run(talk.user, arguments)

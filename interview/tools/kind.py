@@ -28,7 +28,7 @@ def run_tools(job: Job) -> JSON:
     job.trace["tools"] = [
         {"name": name, "version": found.version} for name in body["allowed"] if (found := find(name))
     ]
-    talk = Talk(job.run.owner, tuple(body["allowed"]), body["own_words"])
+    talk = Talk(job.run.owner, tuple(body["allowed"]), body["own_words"], models=job.models)
     talk.calls = [Call(**call) for call in body.get("earlier", [])]
     rounds = Rounds(job, talk)
     output = rounds.all()

@@ -8,6 +8,7 @@ from typing import Any
 
 from interview.accounts.models import User
 from interview.runs.chain import canonical_hash
+from interview.runs.kinds import Models
 
 JSON = dict[str, Any]
 
@@ -20,7 +21,7 @@ class ToolRefused(Exception):
 class Tool:
     """A named function with its arguments' schema.
 
-    `run` answers at once. A tool with `effect` changes something: `effect` checks the call for its user and says in words
+    `run` answers at once, `look_up` likewise with the models that the worker holds. A tool with `effect` changes something: `effect` checks the call for its user and says in words
     what would happen, and `carry_out` (given the proposal) does it after the user has confirmed. `from_user` names
     arguments that must occur in the user's own words: neither a document nor a tool's result can supply them.
     """
@@ -30,6 +31,7 @@ class Tool:
     description: str
     parameters: JSON
     run: Callable[[User, JSON], Any] | None = None
+    look_up: Callable[[User, JSON, Models], Any] | None = None
     effect: Callable[[User, JSON], str] | None = None
     carry_out: Callable[[Any], JSON] | None = None
     from_user: tuple[str, ...] = ()
