@@ -6,4 +6,4 @@ class DocumentsConfig(AppConfig):
     label = "documents"
 
     def ready(self) -> None:
-        from interview.documents import class_sharing, kinds, signals, tool  # noqa: F401  (registers what this app runs and hears)
+        from interview.documents import assignment_sharing, class_sharing, kinds, signals, tool  # noqa: F401  (registers what this app runs and hears)

@@ -45,6 +45,7 @@ def _question_page(request: HttpRequest, kind: str) -> HttpResponse:
             owner=owner,
             kind=kind,
             input=form.run_input(),
+            origin=form.origin(),
             idempotency_key=form.cleaned_data["idempotency_key"],
         )
     except (QuotaExceeded, IdempotencyConflict) as refused:
@@ -58,8 +59,9 @@ def _shown(request: HttpRequest, kind: str) -> HttpResponse:
     given = {
         "question": storable(request.GET.get("question", ""))[:2000],
         "scope": request.GET.get("scope", "")[:60],
+        "assignment": request.GET.get("assignment", "")[:60],
     }
-    initial = form_values(run.input) if run else given
+    initial = {**form_values(run.input), **run.origin} if run else given
     form = FORMS[kind](initial={**initial, "idempotency_key": uuid.uuid4().hex}, reader=owner_of(request))
     return _page(request, kind, form, run=run)
 
@@ -89,6 +91,7 @@ def _page(
         "standing": runs.standing(run) if run else None,
         "told": told(run) if run else None,
         "trace": runs.trace_get(run) if run else None,
+        "asked_for": getattr(form, "asked_for", None),
         "n_scopes": len(form.fields["scope"].choices) - 1,  # type: ignore[attr-defined]
     }
     if run and request.htmx:  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 
 from interview.accounts.models import User
-from interview.documents import question_sets, selectors
+from interview.documents import assignment_sharing, question_sets, selectors
 from interview.plain_text import is_blank, storable
 
 
@@ -62,15 +62,32 @@ class SearchForm(forms.Form):
         data = self.cleaned_data
         return {"question": data["question"], "most": data["most"], **selection_of(data["scope"])}
 
+    def origin(self) -> dict[str, Any]:
+        """What the run is for, besides its owner."""
+        return {}
+
 
 class AskForm(SearchForm):
-    """The same with the style of the answer."""
+    """The same with the style of the answer, and the assignment it is asked for."""
 
+    assignment = forms.CharField(required=False, widget=forms.HiddenInput)
     style = forms.ChoiceField(choices=STYLES, initial="quote", widget=forms.RadioSelect)
     field_order = ("question", "style", "scope", "most")
 
+    def __init__(self, *arguments: Any, reader: User | None, **keywords: Any) -> None:
+        super().__init__(*arguments, reader=reader, **keywords)
+        self.asked_for = assignment_sharing.assignment_for(reader, self["assignment"].value())
+
+    def clean_assignment(self) -> str:
+        """An assignment that isn't there for one any more is left out: the question can still be asked."""
+        return str(self.asked_for.pk) if self.asked_for else ""
+
     def run_input(self) -> dict[str, Any]:
         return {**super().run_input(), "style": self.cleaned_data["style"]}
+
+    def origin(self) -> dict[str, Any]:
+        name = self.cleaned_data["assignment"]
+        return {"assignment": name} if name else {}
 
 
 class EvaluationForm(forms.Form):

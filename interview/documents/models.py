@@ -180,3 +180,22 @@ class ClassShare(models.Model):
 
     def __str__(self) -> str:
         return f"{self.collection_id} for {self.classroom_id}"
+
+
+class AssignmentCollection(models.Model):
+    """A collection that goes with an assignment: who does the assignment may read and ask it."""
+
+    assignment = models.ForeignKey(
+        "teaching.Assignment", on_delete=models.CASCADE, related_name="document_collections"
+    )
+    collection = models.ForeignKey(Collection, on_delete=models.CASCADE, related_name="assignments")
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint("assignment", "collection", name="collection_once_with_an_assignment"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.collection_id} with {self.assignment_id}"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.documents import ask_views, eval_views, views
+from interview.documents import ask_views, assignment_views, eval_views, views
 
 app_name = "documents"
 urlpatterns = [
@@ -31,6 +31,13 @@ urlpatterns = [
         "collections/<uuid:collection_id>/unshare/<uuid:class_id>/",
         views.collection_unshare,
         name="collection_unshare",
+    ),
+    path("assignments/<uuid:assignment_id>/", assignment_views.asked, name="assignment_asked"),
+    path("assignments/<uuid:assignment_id>/attach/", assignment_views.attach, name="assignment_attach"),
+    path(
+        "assignments/<uuid:assignment_id>/detach/<uuid:collection_id>/",
+        assignment_views.detach,
+        name="assignment_detach",
     ),
     path("<uuid:document_id>/", views.document, name="document"),
     path("<uuid:document_id>/original/", views.original, name="original"),

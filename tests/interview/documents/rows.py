@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 from django.db.models import Model
+from django.utils import timezone
 
 from interview.accounts.models import User
-from interview.documents.models import ClassShare, Collection, Document, Evaluation, Page, Passage
+from interview.documents.models import (
+    AssignmentCollection,
+    ClassShare,
+    Collection,
+    Document,
+    Evaluation,
+    Page,
+    Passage,
+)
 from interview.questions.models import Question
-from interview.teaching.models import Classroom
+from interview.teaching.models import Assignment, Classroom
 from tests.interview.accounts.mark import MARK, Maker
 
 
@@ -48,16 +58,26 @@ def class_share(owner: User, question: Question) -> Model:
     return ClassShare.objects.create(collection=collection(owner, question), classroom=classroom)
 
 
+def with_assignment(owner: User, question: Question) -> Model:
+    classroom = Classroom.objects.create(name="A class", time_zone="UTC")
+    now = timezone.now()
+    assignment = Assignment.objects.create(
+        classroom=classroom, title="Week one", opens=now, due=now + timedelta(days=7)
+    )
+    return AssignmentCollection.objects.create(collection=collection(owner, question), assignment=assignment)
+
+
 OWNED: dict[str, Maker] = {
     "documents.collection.owner": collection,
     "documents.document.owner": document,
     "documents.evaluation.owner": evaluation,
 }
 DEPENDENT: dict[str, Maker] = {
+    "documents.assignmentcollection": with_assignment,
     "documents.classshare": class_share,
     "documents.collection_documents": collected,
     "documents.page": page,
     "documents.passage": passage,
 }
 # Rows that only tie two others together hold no words of their owner.
-TIES = {"documents.classshare", "documents.collection_documents"}
+TIES = {"documents.assignmentcollection", "documents.classshare", "documents.collection_documents"}
