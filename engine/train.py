@@ -15,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from engine import registry
+from engine.errors import InvalidRequest
 from engine.gguf_file import read_gguf
 from engine.gguf_weights import load_gguf
 from engine.tokenizer import from_gguf
@@ -39,6 +41,7 @@ def parser() -> argparse.ArgumentParser:
         "--hold", nargs="*", default=[], help="titles of articles to report on, never trained on"
     )
     made.add_argument("--out", type=Path, required=True, help="the folder to write to")
+    made.add_argument("--start", type=Path, help="the folder of an adapter to go on from")
     made.add_argument("--model", default=registry.DEFAULT_MODEL)
     made.add_argument("--threads", type=int, default=1)
     made.add_argument("--source", default="", help="where the data comes from and its licence, for the card")
@@ -60,6 +63,7 @@ def main(argv: Sequence[str]) -> int:
     card = registry.card(options.model, folder)
     decoder, tokenizer = load_gguf(path, card.sha256, "int4"), from_gguf(read_gguf(path).metadata)
     parameters = new_parameters(decoder, recipe.rank, recipe.seed, recipe.first_layer)
+    earlier = go_on(parameters, options.start, card.sha256) if options.start else {}
     model = Trainee(decoder, parameters, recipe.alpha / recipe.rank, recipe.drop)
     run = Run(model, tokenizer, recipe, train, chosen_by)
     started = time.monotonic()
@@ -71,6 +75,7 @@ def main(argv: Sequence[str]) -> int:
         "factor": recipe.alpha / recipe.rank,
         "classes": [options.task],
         "command": _command(argv, options),
+        **earlier,
         "data": _data(options.data, options.source, train, chosen_by, options.hold),
         "recipe": asdict(recipe),
     }
@@ -91,6 +96,24 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
+def go_on(parameters: dict[str, Tensor], folder: Path, model: str) -> dict[str, Any]:
+    """Puts an earlier adapter's weights in the place of fresh ones; what the card says of it.
+
+    Raises `InvalidRequest` where it belongs to another model or has another shape.
+    """
+    card = json.loads((folder / "card.json").read_text())
+    stored = load_file(folder / "adapter.safetensors")
+    same = {name: tuple(t.shape) for name, t in stored.items()} == {
+        name: tuple(t.shape) for name, t in parameters.items()
+    }
+    if not same or card["base"]["sha256"] != model:
+        raise InvalidRequest(
+            "adapter_mismatch", f"{folder} is of another model, rank or first layer", "start"
+        )
+    parameters.update({name: t.float() for name, t in stored.items()})
+    return {"started_from": {name: card[name] for name in ("command", "sha256", "results")}}
+
+
 def _held_marks(model: Trainee, run: Run, held: Sequence[Paragraph]) -> dict[str, Any]:
     """Marks on the held articles at the threshold that the passages set aside gave."""
     if not held or run.best_marks is None:
@@ -107,6 +130,8 @@ def _held_marks(model: Trainee, run: Run, held: Sequence[Paragraph]) -> dict[str
 def _command(argv: Sequence[str], options: argparse.Namespace) -> str:
     """The command as given, files by their names alone."""
     names = {str(options.data): options.data.name, str(options.out): options.out.name}
+    if options.start:
+        names[str(options.start)] = options.start.name
     return "python -m engine train " + shlex.join(names.get(word, word) for word in argv)
 
 

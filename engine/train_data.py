@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.errors import InvalidRequest
+from engine.negatives import strangers, swapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +66,23 @@ def split(
 
 
 def packs(
-    paragraphs: Sequence[Paragraph], rng: random.Random, most: int = 6, strange: float = 0.12
+    paragraphs: Sequence[Paragraph],
+    rng: random.Random,
+    most: int = 6,
+    strange: float = 0.12,
+    swap: float = 0.0,
 ) -> Iterator[Paragraph]:
     """Passages in random order with at most `most` questions each.
 
-    A share `strange` of further questions comes from other passages of the article: unanswerable here.
+    A share `strange` of further questions comes from other passages of the article, a share `swap` is answerable ones
+    with another name or number: both are unanswerable here.
     """
     found = []
     for paragraph in paragraphs:
-        asked = [*paragraph.asked, *_strangers(paragraph, paragraphs, rng, strange)]
+        made = [*strangers(paragraph, paragraphs, rng, strange), *swapped(paragraph, paragraphs, rng, swap)]
+        asked = [*paragraph.asked, *made]
         rng.shuffle(asked)
         parts = max(1, -(-len(asked) // most))
         found += [replace(paragraph, asked=tuple(asked[i::parts])) for i in range(parts)]
     rng.shuffle(found)
     yield from found
-
-
-def _strangers(
-    paragraph: Paragraph, paragraphs: Sequence[Paragraph], rng: random.Random, share: float
-) -> list[Asked]:
-    others = [p for p in paragraphs if p.article == paragraph.article and p.text != paragraph.text]
-    count = sum(rng.random() < share for _ in paragraph.asked)
-    chosen = [rng.choice(rng.choice(others).asked) for _ in range(count if others else 0)]
-    text = paragraph.text.lower()
-    # What is stated here as well would be answerable after all.
-    absent = [q for q in chosen if q.answers and not any(a.lower() in text for a, _ in q.answers)]
-    return [replace(q, answers=()) for q in absent]

@@ -24,6 +24,7 @@ class Recipe:
     """Everything that shapes a run besides the data.
 
     `minutes` above 0 ends it early: the learning rate then falls with the clock where that is ahead of the steps.
+    `average` above 0 keeps a running mean of the weights, which is what is checked and written.
     """
 
     seed: int = 0
@@ -38,6 +39,9 @@ class Recipe:
     warm: float = 0.06
     packs_a_step: int = 1
     questions_a_pack: int = 16
+    strange: float = 0.12
+    swap: float = 0.0
+    average: float = 0.0
     minutes: float = 0.0
     check_every: int = 100
 
@@ -92,6 +96,7 @@ class Run:
         for tensor in model.parameters.values():
             tensor.requires_grad_()
         self.optimiser = _optimiser(model.parameters, recipe)
+        self.mean = {name: t.detach().clone() for name, t in model.parameters.items()}
         self.best: dict[str, Tensor] = {}
         self.best_marks: Marks | None = None
         self.best_step = 0
@@ -117,8 +122,9 @@ class Run:
         return (time.monotonic() - started) / limit if limit else 0.0
 
     def _epoch(self) -> list[list[Paragraph]]:
-        order = list(packs(self.train, self.rng, self.recipe.questions_a_pack))
-        size = self.recipe.packs_a_step
+        r = self.recipe
+        order = list(packs(self.train, self.rng, r.questions_a_pack, r.strange, r.swap))
+        size = r.packs_a_step
         return [order[i : i + size] for i in range(0, len(order), size)]
 
     def _step(self, batch: Sequence[Paragraph], done: float) -> float:
@@ -130,7 +136,14 @@ class Run:
             group["lr"] = group["top"] * schedule(done, self.recipe.warm)
         self.optimiser.step()
         self.optimiser.zero_grad()
+        self._average()
         return total
+
+    def _average(self) -> None:
+        """Moves the mean towards the weights; at first it follows them closely."""
+        keep = min(self.recipe.average, (1 + self.steps) / (10 + self.steps))
+        for name, tensor in self.model.parameters.items():
+            self.mean[name].lerp_(tensor.detach(), 1 - keep)
 
     def _backward(self, made: Pack, questions: int) -> float:
         loss = losses(self.model, made) / max(1, questions)
@@ -138,10 +151,12 @@ class Run:
         return float(loss.detach())
 
     def _check(self) -> Marks:
+        trained, self.model.parameters = self.model.parameters, self.mean
         found = marks(read_packs(self.model, self.tokenizer, self.chosen_by))
+        self.model.parameters = trained
         if self.best_marks is None or found.quality > self.best_marks.quality:
             self.best_marks, self.best_step = found, self.steps
-            self.best = {name: t.detach().clone() for name, t in self.model.parameters.items()}
+            self.best = {name: t.clone() for name, t in self.mean.items()}
         print(f"\nstep {self.steps}: {asdict(found)}", file=sys.stderr, flush=True)
         return found
 

@@ -12,9 +12,10 @@ import torch
 
 from engine import InvalidRequest, reader
 from engine.llm import Engine
+from engine.negatives import swapped
 from engine.reading import read
-from engine.train import _command, parser, write
-from engine.train_data import Paragraph, packs, read_squad, split
+from engine.train import _command, go_on, parser, write
+from engine.train_data import Asked, Paragraph, packs, read_squad, split
 from engine.train_model import Trainee, new_parameters
 from engine.train_run import Recipe, Run, marks, schedule
 from engine.train_steps import pack, read_packs
@@ -71,6 +72,23 @@ def test_every_question_is_packed_once_and_strangers_have_no_answer(paragraphs: 
             assert all(p.text[at : at + len(text)] == text for text, at in asked.answers)
 
 
+def test_a_swapped_name_or_number_makes_an_unanswerable_question() -> None:
+    text = "In 1643 young Ada Byron met Charles Babbage, and Mary Somerville wrote in 1834."
+    asked = (
+        Asked("1", "Who met Charles Babbage?", (("Ada Byron", 14),)),
+        Asked("2", "Who wrote in 1834?", (("Mary Somerville", 49),)),
+        Asked("3", "Who is where?", (("Ada Byron", 14),)),
+        Asked("4", "Where is Ada Byron?", ()),
+    )
+    here = Paragraph("One", text, asked)
+    made = [q for seed in range(20) for q in swapped(here, [here], random.Random(seed), 1.0)]
+    assert {q.id for q in made} == {"1", "2"} and not any(q.answers for q in made)
+    questions = {q.question for q in made}
+    assert "Who wrote in 1643?" in questions and "Who met Mary Somerville?" in questions
+    assert "Who met Charles Babbage?" not in questions
+    assert swapped(here, [here], random.Random(0), 0.0) == []
+
+
 def test_a_file_of_another_shape_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "bad.json"
     for text in ("[]", "{", '{"data": [{"title": "x"}]}'):
@@ -108,6 +126,15 @@ def trained(engine: Engine, paragraphs: list[Paragraph], recipe: Recipe) -> Run:
     return run
 
 
+def test_the_mean_of_the_weights_is_what_is_kept(paragraphs: list[Paragraph]) -> None:
+    with tiny_engine(oracle(seed=3)) as engine:
+        run = trained(engine, paragraphs, Recipe(epochs=1, average=0.9, check_every=1000))
+        last, mean = run.model.parameters["head.weight"].detach(), run.best["head.weight"]
+        assert 0 < float(mean.norm()) < float(last.norm())
+        plain = trained(engine, paragraphs, Recipe(epochs=1, check_every=1000))
+        assert torch.equal(plain.best["head.weight"], plain.model.parameters["head.weight"].detach())
+
+
 def test_training_learns_and_what_is_written_serves_as_trained(
     paragraphs: list[Paragraph], tmp_path: Path
 ) -> None:
@@ -118,7 +145,12 @@ def test_training_learns_and_what_is_written_serves_as_trained(
         assert run.best_marks is not None
         assert marks(again).auc > 0.9  # chance is 0.5
         run.model.parameters = run.best
-        card = {"base": {"name": "tiny", "sha256": engine.card.sha256}, "factor": 2.0, "classes": ["stated"]}
+        card = {
+            "base": {"name": "tiny", "sha256": engine.card.sha256},
+            "factor": 2.0,
+            "classes": ["stated"],
+            "command": "x",
+        }
         write(tmp_path / "out", run, card, {"step": run.best_step})
         engine.attach(tmp_path / "out", "out")
         paragraph = next(p for p in run.chosen_by if p.asked)
@@ -132,6 +164,12 @@ def test_training_learns_and_what_is_written_serves_as_trained(
     written = json.loads((tmp_path / "out" / "card.json").read_text())
     weights = (tmp_path / "out" / "adapter.safetensors").read_bytes()
     assert written["sha256"] == hashlib.sha256(weights).hexdigest()
+    fresh = new_parameters(run.model.decoder, recipe.rank, recipe.seed)
+    assert go_on(fresh, tmp_path / "out", "x")["started_from"]["sha256"] == written["sha256"]
+    assert torch.equal(fresh["head.weight"], run.best["head.weight"])
+    for model, rank in (("another", recipe.rank), ("x", recipe.rank + 1)):
+        with pytest.raises(InvalidRequest, match="another model, rank"):
+            go_on(new_parameters(run.model.decoder, rank, 0), tmp_path / "out", model)
 
 
 def test_the_same_seed_trains_the_same_weights(paragraphs: list[Paragraph]) -> None:
