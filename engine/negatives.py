@@ -37,7 +37,7 @@ def swapped(
     The other one comes from the passage itself or from its article, so that only reading tells the two apart.
     """
     near = [p.text for p in paragraphs if p.article == paragraph.article]
-    made = []
+    made: list[Asked] = []
     for asked in paragraph.asked:
         if asked.answers and rng.random() < share:
             made += _swap(asked, (paragraph.text, rng.choice(near)), rng)

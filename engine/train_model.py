@@ -102,7 +102,7 @@ class Trainee:
         k, v = (t.transpose(0, 1).repeat_interleave(s.group, 0)[None] for t in (k, v))
         # Written out: the fused kernel's backward pass takes twice as long on CPUs.
         weights = (q @ k.transpose(-1, -2) * s.head_dim**-0.5 + bias).softmax(-1)
-        out = weights @ v
+        out: Tensor = weights @ v
         return out[0].transpose(0, 1).reshape(rows, -1)
 
 
