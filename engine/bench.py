@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from engine import bench_own, registry
-from engine.bench_peers import PEERS, Peer
+from engine.bench_peers import KINDS, Apart, Peer
 from engine.bench_prompts import ids_of
 from engine.errors import EngineError, ModelError
 
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--rounds", type=int, default=5, help="repetitions of each timing (default 5)")
     found.add_argument("--tokens", type=int, default=TOKENS, help=f"output tokens a run (default {TOKENS})")
     found.add_argument(
-        "--against", action="append", choices=sorted(PEERS), default=[], help="may be repeated"
+        "--against", action="append", choices=sorted(KINDS), default=[], help="may be repeated"
     )
     found.add_argument("--only", action="append", choices=sorted(GROUPS), default=[], help="may be repeated")
     found.add_argument("--json", action="store_true", help="one JSON object instead of the table")
@@ -63,11 +63,14 @@ def measure(options: argparse.Namespace, models_dir: Path) -> dict[str, Any]:
     """Everything asked for, as JSON-ready data."""
     wanted = options.only or list(GROUPS)
     with bench_own.Own.load(options.model, models_dir, options.threads, options.device) as own:
-        peers = [PEERS[name].load(own, models_dir, options.threads) for name in options.against]
+        device = str(own.engine.decoder.device)
+        peers = [Apart(name, own.weights, options.threads, device) for name in options.against]
         found: dict[str, Any] = {"about": about(own, options), "measures": {}}
         for name in wanted:
             print(f"measuring {name} …", file=sys.stderr, flush=True)
             found["measures"] |= GROUPS[name](own, peers, options)
+        for peer in peers:
+            peer.close()
     return found
 
 
@@ -106,14 +109,17 @@ def _entry(value: float, unit: str, others: dict[str, float], *, faster_is_less:
 
 
 def _compared(
-    options: argparse.Namespace, peers: list[Peer], own: Callable[[], float], peer: Callable[[Peer], float]
+    options: argparse.Namespace,
+    peers: Sequence[Peer],
+    own: Callable[[], float],
+    peer: Callable[[Peer], float],
 ) -> tuple[float, dict[str, float]]:
     runs = {"own": own} | {each.name: partial(peer, each) for each in peers}
     found = alternate(options.rounds, runs)
     return found.pop("own"), found
 
 
-def decode(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace) -> dict[str, Any]:
+def decode(own: bench_own.Own, peers: Sequence[Peer], options: argparse.Namespace) -> dict[str, Any]:
     """Tokens a second of one stream, after its first token."""
     text, n = own.prompt(50), options.tokens
     ids = ids_of(own.tokenizer, text)
@@ -126,12 +132,14 @@ def decode(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace) -
     )
 
 
-def first_token(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace) -> dict[str, Any]:
+def first_token(own: bench_own.Own, peers: Sequence[Peer], options: argparse.Namespace) -> dict[str, Any]:
     """Time to the first token by prompt length."""
     return {f"ttft_{size}": _ttft(own, peers, options, size) for size in PROMPTS}
 
 
-def _ttft(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace, size: int) -> dict[str, Any]:
+def _ttft(
+    own: bench_own.Own, peers: Sequence[Peer], options: argparse.Namespace, size: int
+) -> dict[str, Any]:
     text = own.prompt(size)
     ids = ids_of(own.tokenizer, text)
     value, others = _compared(options, peers, lambda: own.first_seconds(text), lambda p: p.first_seconds(ids))
@@ -139,7 +147,7 @@ def _ttft(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace, si
     return _entry(1000 * value, "ms", in_ms, faster_is_less=True)
 
 
-def prefill(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace) -> dict[str, Any]:
+def prefill(own: bench_own.Own, peers: Sequence[Peer], options: argparse.Namespace) -> dict[str, Any]:
     """Prompt tokens a second."""
     text = own.prompt(PREFILL)
     ids = ids_of(own.tokenizer, text)
@@ -148,13 +156,13 @@ def prefill(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace) 
     return {f"prefill_{PREFILL}": _entry(PREFILL / value, "tokens/s", rates, faster_is_less=False)}
 
 
-def concurrent(own: bench_own.Own, peers: list[Peer], options: argparse.Namespace) -> dict[str, Any]:
+def concurrent(own: bench_own.Own, peers: Sequence[Peer], options: argparse.Namespace) -> dict[str, Any]:
     """Total tokens a second of several requests at once, prompts included."""
     return {f"total_{streams}": _total(own, peers, options, streams) for streams in STREAMS}
 
 
 def _total(
-    own: bench_own.Own, peers: list[Peer], options: argparse.Namespace, streams: int
+    own: bench_own.Own, peers: Sequence[Peer], options: argparse.Namespace, streams: int
 ) -> dict[str, Any]:
     texts = [own.prompt(50, variant) for variant in range(streams)]
     ids = [ids_of(own.tokenizer, text) for text in texts]
@@ -174,7 +182,7 @@ def alone(run: Callable[[bench_own.Own, int], dict[str, Any]]) -> Callable[..., 
     return lambda own, peers, options: run(own, options.rounds)
 
 
-GROUPS: dict[str, Callable[[bench_own.Own, list[Peer], argparse.Namespace], dict[str, Any]]] = {
+GROUPS: dict[str, Callable[[bench_own.Own, Sequence[Peer], argparse.Namespace], dict[str, Any]]] = {
     "decode": decode,
     "first-token": first_token,
     "prefill": prefill,

@@ -1,7 +1,12 @@
-"""What people would use instead, on the same file, threads and prompts: transformers and llama.cpp."""
+"""What people would use instead, on the same file, threads and prompts: transformers and llama.cpp.
+
+Each runs in a process of its own, which sleeps while another is measured: teams of OpenMP workers in one process get
+into each other's way (see `engine.aside`), and that would be measured as the peer's slowness.
+"""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import time
 from importlib.util import find_spec
@@ -10,7 +15,6 @@ from typing import Any, Protocol
 
 import torch
 
-from engine.bench_own import Own
 from engine.errors import ModelError
 from engine.gguf_file import dequantise, read_gguf
 from engine.gguf_weights import shape_of, unpermute
@@ -38,12 +42,10 @@ class Transformers:
         self.model = model
 
     @classmethod
-    def load(cls, own: Own, models_dir: Path, threads: int) -> Transformers:
+    def load(cls, weights: Path, threads: int, device: str) -> Transformers:
         """The same weights, dequantised to bf16."""
-        if find_spec("transformers") is None:
-            raise ModelError("peer_missing", "transformers is not installed; pip install transformers")
         torch.set_num_threads(threads)
-        return cls(bf16_model(own.weights).to(own.engine.decoder.device))
+        return cls(bf16_model(weights).to(device))
 
     def _generate(self, prompts: list[list[int]], n: int) -> float:
         ids = torch.tensor(prompts, device=self.model.device)
@@ -107,19 +109,14 @@ class LlamaCpp:
         self.model = model
 
     @classmethod
-    def load(cls, own: Own, models_dir: Path, threads: int) -> LlamaCpp:
+    def load(cls, weights: Path, threads: int, device: str) -> LlamaCpp:
         """The same file and thread count; a context that holds the longest prompt."""
-        if find_spec("llama_cpp") is None:
-            raise ModelError(
-                "peer_missing",
-                "llama-cpp-python is not installed; pip install 'prefill[peers]' (needs a C++ compiler)",
-            )
         from llama_cpp import Llama
 
         os.environ.setdefault("GGML_NO_BACKTRACE", "1")
         return cls(
             Llama(
-                str(own.weights),
+                str(weights),
                 n_ctx=4096,
                 n_threads=threads,
                 n_threads_batch=threads,
@@ -153,4 +150,62 @@ class LlamaCpp:
         return sum((times := self._times(ids, n))[-1] - times[0] for ids in prompts)
 
 
-PEERS: dict[str, Any] = {"transformers": Transformers, "llama.cpp": LlamaCpp}
+KINDS: dict[str, Any] = {"transformers": Transformers, "llama.cpp": LlamaCpp}
+INSTALL = {
+    "transformers": ("transformers", "transformers is not installed; pip install transformers"),
+    "llama.cpp": (
+        "llama_cpp",
+        "llama-cpp-python is not installed; pip install 'prefill[peers]' (needs a C++ compiler)",
+    ),
+}
+
+
+class Apart:
+    """A peer in its own process: calls go through a pipe, the peer's own clock readings come back."""
+
+    def __init__(self, name: str, weights: Path, threads: int, device: str) -> None:
+        module, advice = INSTALL[name]
+        if find_spec(module) is None:
+            raise ModelError("peer_missing", advice)
+        self.name = name
+        spawn = multiprocessing.get_context("spawn")
+        self._pipe, far = spawn.Pipe()
+        self._process = spawn.Process(target=_serve, args=(name, weights, threads, device, far), daemon=True)
+        self._process.start()
+        far.close()
+
+    def first_seconds(self, ids: list[int]) -> float:
+        """As the peer measures it."""
+        return self._ask("first_seconds", ids)
+
+    def decode_seconds(self, ids: list[int], n: int) -> float:
+        """As the peer measures it."""
+        return self._ask("decode_seconds", ids, n)
+
+    def batch_seconds(self, prompts: list[list[int]], n: int) -> float:
+        """As the peer measures it."""
+        return self._ask("batch_seconds", prompts, n)
+
+    def close(self) -> None:
+        """Ends the process."""
+        self._pipe.close()
+        self._process.join(timeout=30)
+        self._process.kill()
+
+    def _ask(self, method: str, *values: Any) -> float:
+        self._pipe.send((method, values))
+        try:
+            return float(self._pipe.recv())
+        except EOFError as error:
+            raise ModelError("peer_failed", f"{self.name} ended while it was measured") from error
+
+
+def _serve(name: str, weights: Path, threads: int, device: str, pipe: Any) -> None:
+    """The peer's process: answers until the other end of the pipe is closed."""
+    peer = KINDS[name].load(weights, threads, device)
+    while True:
+        try:
+            method, values = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(getattr(peer, method)(*values))

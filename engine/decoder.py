@@ -1,7 +1,6 @@
 """The Llama family as one readable forward pass over a ragged batch.
 
-RMSNorm, rotary positions, grouped-query attention, SwiGLU (Touvron et al. 2023, arXiv 2302.13971; GQA:
-2305.13245).
+RMSNorm, rotary positions, grouped-query attention, SwiGLU (Touvron et al. 2023, arXiv 2302.13971).
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.attention import Views, attend, views_of
 from engine.linear import Linear
 from engine.lora import Updates, groups, product
 from engine.rope import RopeScaling, rope_tables
-
-# A segment of at most so many rows is a token with its drafts.
-FEW_ROWS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,20 +115,6 @@ class Segment:
     updates: Updates | None = None
 
 
-@dataclass(slots=True)
-class Views:
-    """One segment's part of the cache, a tensor a layer: where to write, and keys and values [n_kv, n,
-    head_dim].
-    """
-
-    new: int
-    past: int
-    written: tuple[Tensor, ...]
-    keys: tuple[Tensor, ...]
-    values: tuple[Tensor, ...]
-    mask: Tensor | None
-
-
 class Probe:
     """Told what a forward pass computes; see `engine.observe`."""
 
@@ -163,7 +146,6 @@ class Decoder:
         self.device = embedding.device
         cos, sin = rope_tables(shape.head_dim, shape.context_length, shape.rope_theta, shape.rope_scaling)
         self.cos, self.sin = cos.to(self.device, dtype), sin.to(self.device, dtype)
-        self.scale = shape.head_dim**-0.5
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` tokens."""
@@ -185,7 +167,7 @@ class Decoder:
         """
         x = self.embedding[ids].float()
         cos, sin = self._positions(segments)
-        views = [self._views(s) for s in segments]
+        views = [views_of(s, self.shape.n_kv_heads) for s in segments]
         changed = groups(segments)
         for index, layer in enumerate(self.layers):
             if probe:
@@ -213,29 +195,6 @@ class Decoder:
             return self.cos[spans[0]], self.sin[spans[0]]
         return torch.cat([self.cos[s] for s in spans]), torch.cat([self.sin[s] for s in spans])
 
-    def _views(self, segment: Segment) -> Views:
-        """Slices of the cache for every layer at once: slicing again in each layer would cost more."""
-        past, new, n_kv = segment.cache.length, segment.length, self.shape.n_kv_heads
-        rows = segment.cache.data[:, : past + new]
-        return Views(
-            new=new,
-            past=past,
-            written=rows[:, past:].unbind(0),
-            keys=rows[:, :, :n_kv].transpose(1, 2).unbind(0),
-            values=rows[:, :, n_kv:].transpose(1, 2).unbind(0),
-            mask=self._mask(past, new),
-        )
-
-    def _mask(self, past: int, new: int) -> Tensor | None:
-        """What each new row may see; None where the kernel's own causal rule or a single row makes it
-        needless.
-        """
-        if new <= FEW_ROWS or past == 0:
-            return None
-        allowed = torch.ones(new, past + new, dtype=torch.bool, device=self.device).tril_(past)
-        mask = torch.zeros(new, past + new, dtype=self.dtype, device=self.device)
-        return mask.masked_fill_(~allowed, -torch.inf)
-
     def _heads(self, layer: Layer, flat: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Queries, keys, values [rows, n_heads + 2 n_kv_heads, head_dim], the first two rotated in place."""
         s = self.shape
@@ -248,41 +207,14 @@ class Decoder:
         return heads
 
     def _attention(self, index: int, heads: Tensor, views: list[Views], probe: Probe | None) -> Tensor:
-        """Writes the new keys and values and attends, sequence by sequence -> [rows, n_heads head_dim]."""
-        n_heads = self.shape.n_heads
-        outputs, row = [], 0
-        for view in views:
-            own = heads if len(views) == 1 else heads[row : row + view.new]
-            view.written[index].copy_(own[:, n_heads:])
-            keys, values = view.keys[index], view.values[index]
-            if probe:
-                probe.attention(index, own[:, :n_heads], keys, view.past)
-            outputs.append(self._attend(own[:, :n_heads], keys, values, view.mask))
-            row += view.new
-        return outputs[0] if len(outputs) == 1 else torch.cat(outputs)
-
-    def _attend(self, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-        """q [new, n_heads, head_dim] over k, v [n_kv_heads, n, head_dim] -> [new, n_heads head_dim]."""
-        s, new = self.shape, q.shape[0]
-        if 1 < new <= FEW_ROWS:
-            # Row by row, as without drafts: checking a draft then gives the very same bits.
-            past = k.shape[1] - new
-            rows = [
-                self._attend(q[i : i + 1], k[:, : past + i + 1], v[:, : past + i + 1], None)
-                for i in range(new)
-            ]
-            return torch.cat(rows)
-        if new == 1:
-            # The query heads of a group become rows of one small matrix product with their shared keys.
-            grouped = q.view(1, s.n_kv_heads, s.group, s.head_dim)
-            return F.scaled_dot_product_attention(grouped, k[None], v[None]).view(1, -1)
-        # KV heads stand as the batch axis, so sharing them within a group is a stride of 0, not a copy.
-        grouped = q.reshape(new, s.n_kv_heads, s.group, s.head_dim).permute(1, 2, 0, 3)
-        shared_k, shared_v = (t[:, None].expand(-1, s.group, -1, -1) for t in (k, v))
-        out = F.scaled_dot_product_attention(
-            grouped, shared_k, shared_v, attn_mask=mask, is_causal=mask is None
-        )
-        return out.permute(2, 0, 1, 3).reshape(new, -1)
+        mixed = attend(self.shape, index, heads, views)
+        if probe:
+            row = 0
+            for view in views:
+                queries = heads[row : row + view.new, : self.shape.n_heads]
+                probe.attention(index, queries, view.keys[index][0], view.past)
+                row += view.new
+        return mixed
 
 
 def rotate_(x: Tensor, cos: Tensor, sin: Tensor) -> None:

@@ -14,6 +14,8 @@ from tokenizers import Encoding, Tokenizer
 from torch import Tensor
 from torch.nn import functional as F
 
+from engine.aside import aside
+
 MODEL_NAME = "all-minilm-l6-v2"
 WIDTH = 384
 N_HEADS = 12
@@ -67,9 +69,8 @@ class Embedder:
                     "model_missing", f"{folder / name} is missing; run `python -m engine model` to prepare it"
                 )
         try:
-            weights = load_file(folder / "model.safetensors")
             tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            return cls(weights, tokenizer)
+            return aside(lambda: cls(load_file(folder / "model.safetensors"), tokenizer))
         except Exception as error:  # safetensors and tokenizers raise their own bare Exceptions
             message = f"{folder} can't be read ({error}); remove it and run `python -m engine model`"
             raise EmbeddingModelError("model_corrupt", message) from error
@@ -84,6 +85,17 @@ class Embedder:
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One unit vector a text, [n, 384] float32: the mean of its token vectors."""
+        return aside(lambda: self._sentences(texts))
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Contextual token vectors of each text, without the two marker tokens."""
+        return aside(lambda: self._tokens(texts))
+
+    def encode_both(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
+        """What `encode` and `encode_tokens` give, for one forward pass."""
+        return aside(lambda: self._both(texts))
+
+    def _sentences(self, texts: Sequence[str]) -> Vectors:
         out = np.zeros((len(texts), WIDTH), dtype=np.float32)
         for rows, hidden, mask in self._passes(self._encodings(texts)):
             weight = mask.unsqueeze(-1).to(hidden.dtype)
@@ -91,8 +103,7 @@ class Embedder:
             out[rows] = F.normalize(mean, dim=-1).numpy()
         return out
 
-    def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Contextual token vectors of each text, without the two marker tokens."""
+    def _tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         encodings = self._encodings(texts)
         out: list[TokenVectors] = [TokenVectors((), np.zeros((0, WIDTH), np.float32))] * len(texts)
         for rows, hidden, _ in self._passes(encodings):
@@ -102,8 +113,7 @@ class Embedder:
                 out[row] = TokenVectors(tuple(spans), unit[i, 1 : 1 + len(spans)].copy())
         return out
 
-    def encode_both(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
-        """What `encode` and `encode_tokens` give, for one forward pass."""
+    def _both(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
         encodings = self._encodings(texts)
         sentences = np.zeros((len(texts), WIDTH), dtype=np.float32)
         tokens: list[TokenVectors] = [TokenVectors((), np.zeros((0, WIDTH), np.float32))] * len(texts)

@@ -11,16 +11,17 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from engine.arranged import Bf16Matrix
 from engine.decoder import Decoder, Layer, Norm, Shape
 from engine.errors import ModelError
 from engine.gguf_file import GGUF, TensorEntry, dequantise, q4_parts, read_gguf
-from engine.linear import Int4Linear, Int8Head, pack_int4, pack_int8_head
+from engine.linear import Int4Linear, Int8Head, int8_rows, pack_int4
 from engine.registry import Format, gguf_shape
 from engine.rope import RopeScaling
 from engine.weights import FUSED, build_decoder
 
 # Raise when the packing changes, so that older cached files are made anew.
-CACHE_VERSION = 1
+CACHE_VERSION = 2
 
 
 def shape_of(meta: dict[str, Any]) -> Shape:
@@ -104,23 +105,24 @@ def _dense(entry: TensorEntry) -> Tensor:
     return torch.from_numpy(dequantise(entry).copy())
 
 
-def convert_int4(gguf: GGUF, shape: Shape) -> dict[str, Tensor]:
-    """Every tensor of the packed file, ready to save."""
+def convert_int4(gguf: GGUF, shape: Shape) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Every tensor, ready to save: what is used as it lies in the file, and what is arranged when it is loaded."""
     found: dict[str, Tensor] = {}
+    wide: dict[str, Tensor] = {}
     for i in range(shape.n_layers):
         for name, parts in FUSED.items():
             packed = pack_int4(*_fused_q4(gguf, shape, i, parts))
             found[f"{i}.{name}.packed"] = packed.packed
             found[f"{i}.{name}.scales"] = packed.scales
-            found[f"{i}.{name}.dense"] = packed.dense
+            wide[f"{i}.{name}"] = packed.dense
         for norm in ("attn_norm", "ffn_norm"):
             found[f"{i}.{norm}"] = _dense(gguf.tensors[f"blk.{i}.{norm}.weight"])
     embedding = _dense(gguf.tensors["token_embd.weight"])
     output = gguf.tensors.get("output.weight")
-    head = pack_int8_head(_dense(output) if output else embedding)
+    wide["head"], found["head.scale"] = int8_rows(_dense(output) if output else embedding)
     found["norm"] = _dense(gguf.tensors["output_norm.weight"])
-    found |= {"embedding": embedding.to(torch.bfloat16), "head": head.weight, "head.scale": head.scale}
-    return found
+    found["embedding"] = embedding.to(torch.bfloat16)
+    return found, wide
 
 
 def _save_atomically(tensors: dict[str, Tensor], path: Path) -> None:
@@ -146,15 +148,21 @@ def _read_packed(path: Path) -> dict[str, Tensor] | None:
 
 
 def _int4_decoder(gguf: GGUF, shape: Shape, cached: Path) -> Decoder:
-    tensors = _read_packed(cached)
-    if tensors is None:
-        tensors = convert_int4(gguf, shape)
-        _save_atomically(tensors, cached)
-    found = tensors
+    beside = cached.with_stem(f"{cached.stem}-wide")
+    found, wide = _read_packed(cached), _read_packed(beside)
+    if found is None or wide is None:
+        found, wide = convert_int4(gguf, shape)
+        _save_atomically(wide, beside)
+        _save_atomically(found, cached)
+    return _of_tensors(shape, found, wide)
+
+
+def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor]) -> Decoder:
+    """The decoder; where the wide matrices were arranged anew, nothing holds on to their file any more."""
 
     def linear(index: int, name: str) -> Int4Linear:
         key = f"{index}.{name}"
-        return Int4Linear(found[f"{key}.packed"], found[f"{key}.scales"], found[f"{key}.dense"])
+        return Int4Linear(found[f"{key}.packed"], found[f"{key}.scales"], Bf16Matrix(wide[key]))
 
     layers = [
         Layer(
@@ -167,6 +175,6 @@ def _int4_decoder(gguf: GGUF, shape: Shape, cached: Path) -> Decoder:
         )
         for i in range(shape.n_layers)
     ]
-    head = Int8Head(found["head"], found["head.scale"])
+    head = Int8Head(wide["head"], found["head.scale"])
     norm = Norm.of(found["norm"], shape.rms_eps)
     return Decoder(shape, found["embedding"], layers, norm, head, torch.bfloat16)

@@ -9,11 +9,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.arranged import Bf16Matrix, Int8Matrix
+
 GROUP = 32
 # Up to this many rows the int4 kernel beats a bf16 matrix product (measured on AVX-512; see docs/engine.md).
-INT4_ROWS = 24
-# Slices of the output matrix small enough to stay in the last-level cache between two products.
-HEAD_SLICES = 3
+INT4_ROWS = 8
 
 
 class Linear(Protocol):
@@ -53,20 +53,25 @@ class Int4Linear:
     """W in 4-bit groups of 32 along `in`; w = (q - 8) scale + zero. Activations are bf16.
 
     `packed` comes from `_convert_weight_to_int4pack_for_cpu`, `scales` is [in/32, out, 2] (scale, zero).
-    `dense` is the same matrix in bf16 for many rows at a time, where unpacking again for each block of rows
+    `wide` is the same matrix in bf16 for many rows at a time, where unpacking again for each block of rows
     costs more than reading it.
     """
 
     packed: Tensor
     scales: Tensor
-    dense: Tensor
+    wide: Bf16Matrix
     bias: Tensor | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
         if x.shape[0] > INT4_ROWS:
-            return F.linear(x, self.dense, self.bias)
+            return self.wide(x, self.bias)
         product: Tensor = torch.ops.aten._weight_int4pack_mm_for_cpu(x, self.packed, GROUP, self.scales)
         return product if self.bias is None else product.add_(self.bias)
+
+    @property
+    def dense(self) -> Tensor:
+        """The same matrix in bf16, [out, in]."""
+        return self.wide.plain()
 
     @property
     def n_bytes(self) -> int:
@@ -90,7 +95,6 @@ class Int8Linear:
         return self.weight.nbytes + self.scale.nbytes
 
 
-@dataclass(slots=True)
 class Int8Head:
     """The output matrix as int8 rows with one scale each; the result is fp32.
 
@@ -98,35 +102,20 @@ class Int8Head:
     reach an exact integer product; a bf16 kernel would round logits near 20 to steps of 1/8.
     """
 
-    weight: Tensor
-    scale: Tensor
+    def __init__(self, weight: Tensor, scale: Tensor) -> None:
+        self._matrix = Int8Matrix(weight, scale)
 
     def __call__(self, x: Tensor) -> Tensor:
         step = x.abs().amax(-1, keepdim=True).clamp_min_(1e-30).div_(127 * 128)
         whole = (x / step).round_()
         high = (whole / 128).round_()
-        low = whole - 128 * high
-        product = self._product(high.to(torch.int8), low.to(torch.int8))
-        return product.mul(self.scale).mul_(step)
-
-    def _product(self, high: Tensor, low: Tensor) -> Tensor:
-        """128 hi W^T + lo W^T in int32, [rows, vocab]."""
-        if high.shape[0] > 2:
-            both = torch._int_mm(torch.cat([high, low]), self.weight.t())
-            rows = high.shape[0]
-            return torch.add(both[rows:], both[:rows], alpha=128)
-        # One row at a time the kernel reads memory at full speed; a slice of W is still in cache the second
-        # time.
-        slices = self.weight.tensor_split(HEAD_SLICES)
-        rows_out = []
-        for hi, lo in zip(high.tensor_split(len(high)), low.tensor_split(len(low)), strict=True):
-            parts = [(torch._int_mm(hi, w.t()), torch._int_mm(lo, w.t())) for w in slices]
-            rows_out.append(torch.cat([torch.add(b, a, alpha=128) for a, b in parts], -1))
-        return rows_out[0] if len(rows_out) == 1 else torch.cat(rows_out)
+        low = whole.sub_(high, alpha=128)
+        both = self._matrix(torch.cat([high, low]).to(torch.int8))
+        return torch.add(both[len(x) :], both[: len(x)], alpha=128).mul_(step)
 
     @property
     def n_bytes(self) -> int:
-        return self.weight.nbytes + self.scale.nbytes
+        return self._matrix.n_bytes
 
 
 def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor, bias: Tensor | None = None) -> Int4Linear:
@@ -136,7 +125,7 @@ def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor, bias: Tensor | None = N
     return Int4Linear(
         packed=torch.ops.aten._convert_weight_to_int4pack_for_cpu(q.to(torch.int32), 1),
         scales=grouped.transpose(0, 1).contiguous().to(torch.bfloat16),
-        dense=values.view(q.shape).to(torch.bfloat16),
+        wide=Bf16Matrix(values.view(q.shape).to(torch.bfloat16)),
         bias=bias,
     )
 
@@ -152,11 +141,11 @@ def quantise_int4(weight: Tensor, bias: Tensor | None = None) -> Int4Linear:
 
 def quantise_int8(weight: Tensor, bias: Tensor | None = None) -> Int8Linear:
     """Rounds an fp32 matrix to int8 with one scale a row."""
-    head = pack_int8_head(weight)
-    return Int8Linear(head.weight, head.scale.to(torch.bfloat16), bias)
+    rows, scale = int8_rows(weight)
+    return Int8Linear(rows, scale.to(torch.bfloat16), bias)
 
 
-def pack_int8_head(weight: Tensor) -> Int8Head:
-    """Rounds an fp32 matrix [vocab, hidden] to int8 with one scale a row."""
+def int8_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """An fp32 matrix [out, in] rounded to int8 with one fp32 scale a row: weight = scale x int8."""
     scale = weight.float().abs().amax(-1).clamp_min(1e-30) / 127
-    return Int8Head((weight / scale[:, None]).round().to(torch.int8), scale)
+    return (weight / scale[:, None]).round().to(torch.int8), scale

@@ -12,6 +12,7 @@ import torch
 from engine import chat, constraints, loading
 from engine.active import Active, Handle
 from engine.adapters import SHIPPED, Adapter, load_adapter
+from engine.aside import aside
 from engine.decoder import Decoder, Segment
 from engine.errors import InvalidRequest, PromptTooLong
 from engine.loop import Limits, Loop
@@ -59,8 +60,8 @@ class Engine:
             torch.set_num_threads(threads)
         place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
         limits = limits or Limits()
-        decoder, tokenizer, card = loading.load(
-            model, Path(models_dir), place, weight_format, limits.kv_bytes
+        decoder, tokenizer, card = aside(
+            lambda: loading.load(model, Path(models_dir), place, weight_format, limits.kv_bytes)
         )
         card = replace(card, context_length=min(card.context_length, context or card.context_length))
         return cls(decoder, tokenizer, card, limits)

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 
 from engine.active import Active, Handle
+from engine.attention import FEW_ROWS
 from engine.decoder import Decoder, KVCache
 from engine.errors import EngineClosed
 from engine.prefix import PrefixCache, Source
@@ -29,13 +30,15 @@ __all__ = ["Handle", "Limits", "Loop"]
 class Limits:
     """What the loop may use.
 
-    `chunk` doesn't depend on who else is there, so neither does a request's arithmetic.
+    `chunk` prompt tokens are computed in one step while others decode, `chunk_alone` while nobody does; pieces of a
+    prompt end at multiples of `chunk`.
     """
 
     kv_bytes: int = 512 * 2**20
     prefix_bytes: int = 192 * 2**20
     max_batch: int = 16
     chunk: int = 128
+    chunk_alone: int = 512
     max_rows: int = 24
 
 
@@ -96,7 +99,7 @@ class Loop:
             self._run_errand()
             self._admit()
             try:
-                self._prefill_one()
+                self._prefill()
                 self._decode_all()
             except Exception as error:
                 # The batch as a whole failed (memory, say): these requests end, the loop and later ones live
@@ -170,21 +173,46 @@ class Loop:
             item.admit(self.decoder.new_cache(item.capacity))
             self.active.append(item)
 
-    def _prefill_one(self) -> None:
-        """One chunk of one prompt a step, in turn, so that a long prompt stalls nobody for long."""
-        item = next((a for a in self.active if a.prefilling and not a.finished), None)
-        if item is None or item.cache is None:
+    def _prefill(self) -> None:
+        """A piece of one prompt, or the ends of several: little while others decode, so that nobody stalls for long."""
+        pieces = self._pieces()
+        if not pieces:
             return
+        ids = [token for item, size in pieces for token in item.remaining_prompt[:size]]
+        segments = [item.segment(item.cache, size) for item, size in pieces if item.cache is not None]
+        hidden = self.decoder.forward(torch.tensor(ids, device=self.decoder.device), segments)
+        last = [sum(size for _, size in pieces[: n + 1]) - 1 for n in range(len(pieces))]
+        ready = [n for n, (item, _) in enumerate(pieces) if not item.remaining_prompt]
+        if ready:
+            logits = self.decoder.logits(hidden[[last[n] for n in ready]])
+            for n, row in zip(ready, logits, strict=True):
+                self._accept(pieces[n][0], row)
+
+    def _pieces(self) -> list[tuple[Active, int]]:
+        """Which requests, in turn, compute how many prompt tokens in this step.
+
+        The first takes what it can; others join with less than a chunk left, which no two of them can share.
+        """
+        chunk, waiting = self.limits.chunk, [a for a in self.active if a.prefilling and not a.finished]
+        room = self.limits.chunk_alone if len(waiting) == len(self.active) else chunk
+        found: list[tuple[Active, int]] = []
+        for item in waiting:
+            if found and len(item.remaining_prompt) > min(room, chunk):
+                continue
+            self._begin(item)
+            size = piece(len(item.remaining_prompt), room, chunk)
+            found.append((item, size))
+            room -= size
+            if room <= 0:
+                break
+        return found
+
+    def _begin(self, item: Active) -> None:
+        """Takes its turn: others come first the next time."""
         self.active.remove(item)
         self.active.append(item)
         self._reuse(item)
         item.announce()
-        chunk = item.remaining_prompt[: self.limits.chunk]
-        hidden = self.decoder.forward(
-            torch.tensor(chunk, device=self.decoder.device), [item.segment(item.cache, len(chunk))]
-        )
-        if not item.remaining_prompt:
-            self._accept(item, self.decoder.logits(hidden[-1:])[0])
 
     def _source(self, item: Active) -> Source:
         adapter = item.adapter.key if item.adapter else None
@@ -266,3 +294,14 @@ class Loop:
         except Exception as error:
             log.exception("request %s failed", item.request.id)
             item.fail(error)
+
+
+def piece(left: int, room: int, chunk: int) -> int:
+    """How many of `left` prompt tokens to compute now.
+
+    A cut falls on the end of a chunk. So does one before a last few rows, which other kernels compute: what a prompt
+    gives doesn't depend on how much of it another request has already left in the prefix cache.
+    """
+    whole = min(left, room) // chunk * chunk
+    rest = left - whole
+    return left if left <= room and (whole == 0 or rest > FEW_ROWS) else whole

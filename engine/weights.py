@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from engine.decoder import Decoder, Layer, Norm, Shape
-from engine.linear import DenseHead, DenseLinear, Linear, pack_int8_head, quantise_int4, quantise_int8
+from engine.linear import DenseHead, DenseLinear, Int8Head, Linear, int8_rows, quantise_int4, quantise_int8
 from engine.registry import Format
 
 DTYPES = {
@@ -84,7 +84,7 @@ def build_decoder(shape: Shape, get: Get, weight_format: Format, device: torch.d
     output = maybe(get, "output.weight")
     head: Linear
     if weight_format in ("int4", "int8"):
-        head = pack_int8_head(embedding if output is None else output)
+        head = Int8Head(*int8_rows(embedding if output is None else output))
         placed = embedding.to(dtype)
     else:
         placed = embedding.to(device, dtype)

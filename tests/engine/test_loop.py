@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 import torch
 
 from engine import EngineError, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
+from engine.decoder import Segment
 from engine.llm import Engine
+from engine.loop import Limits, piece
 from engine.types import FinishEvent
 from tests.engine.tiny import oracle, tiny_engine
 
@@ -216,3 +219,43 @@ def test_nobody_overtakes_a_request_that_waits_for_memory() -> None:
         queued = {name: handle.result(30).timings["queue_ms"] or 0.0 for name, handle in handles.items()}
     # There was room for the small one at once; it waits all the same, or the large one might wait for ever.
     assert queued["small"] > 0.5 * queued["large"] > queued["running"]
+
+
+@pytest.mark.parametrize(
+    ("left", "room", "expected"),
+    [(50, 512, 50), (512, 512, 512), (600, 512, 512), (300, 512, 300), (130, 512, 128), (2, 512, 2), (128, 128, 128)],
+)  # fmt: skip
+def test_a_prompt_is_cut_at_the_ends_of_chunks(left: int, room: int, expected: int) -> None:
+    assert piece(left, room, 128) == expected
+
+
+def test_short_prompts_are_computed_together(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes: list[list[int]] = []
+    forward = engine.decoder.forward
+
+    def counted(ids: torch.Tensor, segments: list[Segment]) -> torch.Tensor:
+        passes.append([s.length for s in segments])
+        return forward(ids, segments)
+
+    alone = [engine.generate(ask(f"word {n}", max_tokens=4)).token_ids for n in range(4)]
+    monkeypatch.setattr(engine.decoder, "forward", counted)
+    hold = engine.loop.call(lambda: time.sleep(0.2))
+    handles = [engine.submit(ask(f"word {n}", max_tokens=4)) for n in range(4)]
+    hold.result()
+    assert [h.result(30).token_ids for h in handles] == alone
+    # Prompts of 6 into steps of 16 while others decode, of 512 while nobody does.
+    assert any(len(lengths) > 1 and max(lengths) > 1 for lengths in passes)
+
+
+def test_the_real_model_gives_the_same_bits_however_a_prompt_is_cut(models_dir: Path) -> None:
+    text = "The ledger of the market names every stall, what it sold, and for how much. " * 30
+    request = Request(prompt=text, sampling=Sampling(max_tokens=12, logprobs=5), speculate=0)
+    seen = []
+    with Engine.load(models_dir=models_dir, threads=2, limits=Limits(chunk_alone=128)) as first:
+        for chunk_alone in (128, 512):
+            with Engine(first.decoder, first.tokenizer, first.card, Limits(chunk_alone=chunk_alone)) as made:
+                for _ in range(2):
+                    events = [e for e in made.submit(request) if isinstance(e, TokenEvent)]
+                    seen.append([(e.token_id, e.logprob) for e in events])
+                assert made.loop.prefix.hits == 1
+    assert all(row == seen[0] for row in seen)
