@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,6 +16,7 @@ from engine.stems import near
 
 SAME, TYPO, SYNONYM, OPPOSITE = 1.0, 0.95, 0.8, 0.7
 HALF = 0.5
+FEWEST = 3  # content words of a clause that can be spoken of alone
 REACH = 0.25  # share of the matched words that a negation must reach to turn the whole round
 Known = Callable[[str], bool]
 
@@ -91,7 +94,7 @@ def free_words(clause: Clause) -> set[int]:
 
 
 def flips(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> int:
-    """How many times the answer turns the statement round; odd means that it says the opposite."""
+    """How many clauses of the answer turn the statement round; two turns within one clause cancel out."""
     in_answer, in_statement = negated_words(answer), negated_words(statement)
     loose_answer, loose_statement = free_words(answer), free_words(statement)
     differs = {
@@ -101,15 +104,33 @@ def flips(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> int:
         for pair in pairs
     }
     spent: set[Pair] = set()
-    turned = 0
+    turned: Counter[int] = Counter()
     for clause, side in ((answer, "a"), (statement, "s")):
         for scope in clause.scopes:
             inside = [pair for pair in pairs if scope.start <= getattr(pair, side) < scope.end]
-            if side == "a" or scope.whole or _reaches(clause, scope, inside, pairs):
-                turned += _turned(clause, scope, inside, side, differs, spent)
+            if (side == "a" or scope.whole or _reaches(clause, scope, inside, pairs)) and _turned(
+                clause, scope, inside, side, differs, spent
+            ):
+                turned[_region(answer, [pair for pair in inside if differs[pair]])] += 1
             spent.update(inside)
-    loose = [pair for pair in pairs if pair.turns and pair not in spent]
-    return turned + sum(differs[pair] for pair in loose)
+    for pair in pairs:
+        if pair.turns and pair not in spent and differs[pair]:
+            turned[_region(answer, [pair])] += 1
+    return sum(times % 2 for times in turned.values())
+
+
+def _region(answer: Clause, pairs: Sequence[Pair]) -> int:
+    """The clause of the answer in which most of the pairs stand."""
+    return Counter(bisect_right(answer.cuts, pair.a) for pair in pairs).most_common(1)[0][0]
+
+
+def clause_coverage(statement: Clause, pairs: Sequence[Pair]) -> float:
+    """The highest share that the pairs cover of one of the statement's clauses of three or more content words."""
+    total = Counter(bisect_right(statement.cuts, i) for i in statement.content)
+    got = dict.fromkeys(total, 0.0)
+    for pair in pairs:
+        got[bisect_right(statement.cuts, pair.s)] += pair.strength
+    return max((got[part] / size for part, size in total.items() if size >= FEWEST), default=0.0)
 
 
 def _reaches(clause: Clause, scope: Scope, inside: Sequence[Pair], pairs: Sequence[Pair]) -> bool:

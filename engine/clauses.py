@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from engine.denials import refers_back
 from engine.lexicon import AUXILIARIES, CONTENT_AFTER_ALL, CONTRAST, FUNCTION_WORDS, HEDGES, NEGATORS, VERBS
 from engine.polarity import Scope, scopes
 from engine.stems import stem, word_set
@@ -52,6 +53,7 @@ class Clause:
     question: bool
     hedged: bool
     listed: bool
+    cuts: tuple[int, ...] = ()  # indexes of the words that begin another clause of a sentence
 
     @property
     def start(self) -> int:
@@ -84,10 +86,11 @@ def clauses(text: str) -> tuple[Clause, ...]:
 def _parsed(text: str) -> list[tuple[Clause, list[Token]]]:
     """Sentences with their tokens; three or more bare terms, one a line or sentence, are a list."""
     out = [
-        (_clause(tokens, i), tokens)
+        (_with_cuts(_clause(tokens, i), tokens), tokens)
         for i, tokens in enumerate(_sentence_tokens(text))
         if any(_is_word(token) for token, _, _ in tokens)
     ]
+    out = _denied_afterwards(out)
     bare = [len(whole.words) <= BARE_WORDS and not _says_how(whole.words) for whole, _ in out]
     if sum(bare) < LIST_ITEMS:
         return out
@@ -95,6 +98,20 @@ def _parsed(text: str) -> list[tuple[Clause, list[Token]]]:
         (replace(whole, listed=True) if is_bare else whole, tokens)
         for (whole, tokens), is_bare in zip(out, bare, strict=True)
     ]
+
+
+def _with_cuts(whole: Clause, tokens: Sequence[Token]) -> Clause:
+    return replace(whole, cuts=tuple(_cuts(tokens, whole)))
+
+
+def _denied_afterwards(parsed: list[tuple[Clause, list[Token]]]) -> list[tuple[Clause, list[Token]]]:
+    """A sentence after which only "That is wrong." or "Not!" comes is denied as a whole."""
+    out = list(parsed)
+    for i, (whole, tokens) in enumerate(out[:-1]):
+        if refers_back([token for token, _, _ in out[i + 1][1]]):
+            over = Scope(0, len(whole.words), True)
+            out[i] = replace(whole, scopes=(*whole.scopes, over)), tokens
+    return out
 
 
 def content_word(text: str) -> bool:
@@ -217,7 +234,7 @@ def has_finite_verb(words: Sequence[Word]) -> bool:
 
 
 def _sliced(whole: Clause, tokens: Sequence[Token]) -> Iterator[Clause]:
-    cuts = [0, *_cuts(tokens, whole), len(whole.words)]
+    cuts = [0, *whole.cuts, len(whole.words)]
     for start, end in itertools.pairwise(cuts):
         words = whole.words[start:end]
         if not words:

@@ -110,7 +110,7 @@ def _polarity(answer: Described, reference: Described, pairs: Sequence[Pair]) ->
     count_a = sum(word.text in NEGATORS for word in answer.whole.words)
     count_r = sum(word.text in NEGATORS for word in reference.whole.words)
     return {
-        "turned": float(flips(answer.whole, reference.whole, pairs) % 2),
+        "turned": float(flips(answer.whole, reference.whole, pairs) > 0),
         "opposite_pairs": float(against),
         "opposite_near": float(loose),
         "negation_gap": float(min(3, abs(count_a - count_r))),

@@ -112,7 +112,7 @@ def _stand(piece: Clause, clause: Clause, known: Known) -> tuple[float, str]:
     denied = any(scope.whole for scope in piece.scopes)
     if covered < (DENIED if denied else TURNED):
         return covered, ""
-    if flips(piece, clause, pairs) % 2:
+    if flips(piece, clause, pairs):
         return (max(covered, TURNED) if denied else covered), OPPOSITE
     return covered, EXCHANGED if exchanged(piece, clause, pairs) else ""
 

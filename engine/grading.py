@@ -140,7 +140,7 @@ def _role_swaps(
     partners = sorted(compiled.pairs)
     involved = {p for pair in partners for p in pair}
     for i, piece in enumerate(pieces):
-        if piece.size == PAIR:
+        if piece.size == PAIR or piece.clause.cuts:
             continue
         found = {p: hits(compiled.points[p].groups, piece.clause, piece.text, known) for p in involved}
         for p, q in partners:

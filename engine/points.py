@@ -20,6 +20,7 @@ PARTIAL = 0.36
 PARTIAL_ANCHORS = 0.6  # enough similarity for partial credit when one anchor is missing
 OPPOSED = 0.6  # similarity from which a turned-round statement contradicts
 OPPOSED_LEAD = 0.05
+NEARER = 0.03  # a piece that comes so much nearer to the opposite doesn't support the point
 WRONG = 0.55  # similarity from which a misconception is taken as stated
 WRONG_LEAD = 0.03
 DENIED = 0.55
@@ -38,6 +39,7 @@ class Reading:
     strength: float
     why: str
     close: bool = False  # near a threshold
+    firm: bool = False  # no smaller piece says more: what counts is how its clauses stand to each other
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,14 @@ def _read(
         return _support(compiled, i, piece, max(own.agrees, own.opposes), own, found, known)
     if piece.size != PAIR and stated:
         return Reading(i, "contradicted", stated, "This states a known misconception.", stated < WRONG + NEAR)
-    opposed = own.opposes >= OPPOSED and own.opposes > rival + OPPOSED_LEAD
+    opposed = own.opposes >= OPPOSED and own.opposes > (0.0 if own.changed else rival + OPPOSED_LEAD)
     if piece.size != PAIR and opposed and _about(found):
         close = own.opposes < OPPOSED + NEAR
-        return Reading(i, "contradicted", own.opposes, "This says the opposite of the point.", close)
-    support = max(own.agrees, denied if denied >= DENIED else 0.0)
+        return Reading(
+            i, "contradicted", own.opposes, "This says the opposite of the point.", close, own.changed
+        )
+    agrees = own.agrees if own.agrees >= own.opposes - NEARER or not _about(found) else 0.0
+    support = max(agrees, denied if denied >= DENIED else 0.0)
     return _support(compiled, i, piece, support, own, found, known)
 
 
@@ -169,12 +174,16 @@ def _outweighs(against: Reading, for_it: Reading, pieces: Sequence[Unit], known:
         return True
     one, other = pieces[against.piece].clause, pieces[for_it.piece].clause
     pairs = align(one, other, known)
-    return against.strength >= VOIDS_OPPOSED and flips(one, other, pairs) % 2 == 1
+    return against.strength >= VOIDS_OPPOSED and flips(one, other, pairs) > 0
 
 
 def _overruled(reading: Reading, readings: Sequence[Reading], pieces: Sequence[Unit]) -> bool:
     """A sentence can't be read against what a clause inside it says."""
     mine = pieces[reading.piece]
+    if reading.firm:
+        return False
+    if any(other.firm and inside(mine, pieces[other.piece]) for other in readings):
+        return True
     if mine.size < SENTENCE:
         return False
     rivals = {"met": ("contradicted",), "partial": ("contradicted",), "contradicted": ("met",)}.get(

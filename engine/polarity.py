@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.denials import frames, trailing, until
 from engine.lexicon import AUXILIARIES, NEGATORS, VERBS
 from engine.stems import stem, word_set
 
@@ -19,7 +20,7 @@ ENDERS = word_set(
 PRONOUNS = word_set("it they he she this that these those we you i there")
 # Negated nouns: they deny the verb, which stands after them as a subject and before them as an object.
 NEGATED_NOUNS = word_set("no nothing nobody none neither")
-NOT_NEGATING = ("only", "just", "merely", "simply", "solely", "surprisingly")
+NOT_NEGATING = ("only", "just", "merely", "simply", "solely", "surprisingly", "even")
 # Denials of everything that follows in the sentence.
 DENIALS = re.compile(
     r"\b(?:(?:it|that|this|which)(?: is| was|'s)? (?:not|never|hardly|isn't) (?:be )?"
@@ -37,18 +38,9 @@ DENIALS = re.compile(
     r"(?:claim|idea))? that"
     r"|(?:i |we |you )?(?:don't|do not|wouldn't|would not|shouldn't|should not|cannot|can't) "
     r"(?:think|believe|say|claim|assume|conclude|agree)(?: that)?"
-    r"|contrary to(?: the)?(?: popular| common)?(?: belief| claim| idea)?(?: that)?"
     r"|(?:people|many|some|they|others|beginners) (?:wrongly|falsely|mistakenly|incorrectly) "
     r"(?:think|believe|say|claim|assume)(?: that)?"
     r"|(?:wrongly|falsely|mistakenly|incorrectly) (?:thought|believed|said|claimed|assumed)(?: to)?)\b"
-)
-# "The claim that X is false": denial of what came before.
-BACKWARD = re.compile(
-    r"^(?:(?:the|this|a|any) "
-    r")?(?:claim|idea|statement|belief|notion|assertion|assumption|view|that|saying|to say)\b.*?"
-    r"\b(?:is|'s|would be) (?:simply |just |plainly |completely |quite )?"
-    r"(?:false|wrong|incorrect|untrue|inaccurate|nonsense|a myth|a misconception|mistaken|not true|not "
-    r"correct|not right)$"
 )
 CONTRASTS = (
     ("rather", "than"),
@@ -56,6 +48,7 @@ CONTRASTS = (
     ("as", "opposed", "to"),
     ("in", "place", "of"),
     ("far", "from"),
+    ("better", "than"),
 )
 AVOIDING = word_set("avoid avoids avoided avoiding stop stops")
 SINGLE_CONTRASTS = frozenset(("unlike", "without", "minus"))
@@ -76,15 +69,19 @@ class Scope:
 
 def scopes(tokens: Sequence[str]) -> list[Scope]:
     """The negations of one sentence, as ranges over its tokens (lower-case words and punctuation)."""
-    found = [*_denials(tokens), *_backward(tokens)]
-    used = _denial_tokens(tokens)
+    spoken = [*frames(tokens), *([back] if (back := trailing(tokens)) else [])]
+    framed = {i for denial in spoken for i in range(denial.start, denial.end)}
+    found = [Scope(denial.over, denial.until, True) for denial in spoken if denial.odd]
+    used = framed | _denial_tokens(tokens)
+    found += [scope for scope, start in _denials(tokens) if start not in framed]
     for i in range(len(tokens)):
         if i in used:
             continue
         start = _negation_start(tokens, i)
         if start is not None:
             verb = _to_the_verb(tokens, i, start)
-            found.append(Scope(verb, _end(tokens, start), free=max(0, verb - start)))
+            end = _end_of_phrase(tokens, start) if tokens[i] == "without" else _end(tokens, start)
+            found.append(Scope(verb, end, free=max(0, verb - start)))
     return [scope for scope in found if scope.end > scope.start]
 
 
@@ -109,6 +106,8 @@ def _negation_start(tokens: Sequence[str], i: int) -> int | None:
 def _after_negator(tokens: Sequence[str], i: int, following: str) -> int | None:
     token = tokens[i]
     if following in NOT_NEGATING or _either_way(tokens, i):
+        return None
+    if token in NEGATED_NOUNS and (following == "but" or tuple(tokens[i + 1 : i + 3]) == ("other", "than")):
         return None
     if token == "no" and following == "longer":
         return i + 2
@@ -149,9 +148,15 @@ def _end(tokens: Sequence[str], start: int) -> int:
             return j
         if token == "," and following not in ("or", "nor"):
             return j
-        if token == "and" and _starts_new_predicate(following):
+        if token == "and" and (following in NEGATORS or _starts_new_predicate(following)):
             return j
     return len(tokens)
+
+
+def _end_of_phrase(tokens: Sequence[str], start: int) -> int:
+    """ "Without" reaches what follows up to the verb of the sentence."""
+    end = _end(tokens, start)
+    return next((j for j in range(start + 1, end) if tokens[j] in AUXILIARIES), end)
 
 
 def _starts_new_predicate(word: str) -> bool:
@@ -170,27 +175,14 @@ def _spans(tokens: Sequence[str]) -> tuple[str, list[tuple[int, int]]]:
     return " ".join(tokens), spans
 
 
-def _denials(tokens: Sequence[str]) -> Iterator[Scope]:
+def _denials(tokens: Sequence[str]) -> Iterator[tuple[Scope, int]]:
+    """Scopes of the denials inside a sentence, each with the token at which its phrase begins."""
     text, spans = _spans(tokens)
     for match in DENIALS.finditer(text):
+        first = next((i for i, (begin, _) in enumerate(spans) if begin >= match.start()), 0)
         start = next((i for i, (begin, _) in enumerate(spans) if begin >= match.end()), len(tokens))
-        end = start
-        while (
-            end < len(tokens)
-            and tokens[end] not in ".!?;\n"
-            and tokens[end] not in ("but", "instead", "rather")
-        ):
-            if tokens[end] in (",", ":") and end >= start + 2:
-                break
-            end += 1
-        yield Scope(start, end, True)
-
-
-def _backward(tokens: Sequence[str]) -> Iterator[Scope]:
-    words = [token for token in tokens if token not in ".!?\n"]
-    text = " ".join(words)
-    if BACKWARD.match(text):
-        yield Scope(0, len(words), True)
+        if start < len(tokens) and tokens[start][0].isalnum():
+            yield Scope(start, until(tokens, start), True), first
 
 
 def _denial_tokens(tokens: Sequence[str]) -> set[int]:
@@ -199,7 +191,4 @@ def _denial_tokens(tokens: Sequence[str]) -> set[int]:
     used: set[int] = set()
     for match in DENIALS.finditer(text):
         used |= {i for i, (begin, end) in enumerate(spans) if begin >= match.start() and end <= match.end()}
-    words = " ".join(token for token in tokens if token not in ".!?\n")
-    if BACKWARD.match(words):
-        used |= set(range(max(0, len(tokens) - 5), len(tokens)))
     return used

@@ -74,7 +74,8 @@ BITS = {"Kb": 125.0, "kb": 125.0, "Mb": 125e3, "Gb": 125e6, "Tb": 125e9}
 VAGUE_WIDTH = 0.05
 WIDEST_RANGE = 0.15
 QUANTITY = re.compile(
-    rf"(?P<currency>[$€])?(?<![\w.])(?P<low>{NUMBER})(?:\s?(?:-|—|to|bis)\s?(?P<high>{NUMBER}))?"
+    rf"(?P<between>(?<=between ))?(?P<currency>[$€])?(?<![\w.])(?P<low>{NUMBER})"
+    rf"(?:\s?(?:-|—|to|bis|(?(between)and|(?!)))\s?(?P<high>{NUMBER}))?"
     r"\s?-?(?P<scale>(?:hundred|thousand|million|billion|trillion|bn|mn|[kKMGTB])(?![\w]))?"
     r"(?P<gap>\s?-?)(?P<unit>[A-Za-zµμ]+|%|€|\$)?"
 )

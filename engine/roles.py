@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from engine.alignment import Pair
 from engine.clauses import Clause, Word
-from engine.lexicon import AUXILIARIES, VERBS
+from engine.lexicon import AUXILIARIES, VERBS, opposites
 from engine.stems import stem, word_set
 
 # Sides of these can be changed about without changing what is said.
@@ -14,10 +15,11 @@ SYMMETRIC = frozenset(
     stem(word)
     for word in word_set(
         "connect same equal identical different differ between and match meet touch join separate mix combine compare "
-        "parallel versus correlate equivalent alike contact share interact"
+        "parallel versus correlate equivalent alike contact interact"
     )
 )
 SMALLEST = 0.6
+BESIDE = word_set("and while whereas but")
 
 
 def exchanged(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
@@ -28,6 +30,35 @@ def exchanged(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
     return any(
         _sides_changed(answer, statement, firm, pivot) for pivot in firm if _pivots(statement, pivot.s)
     )
+
+
+def crossed(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """True when two things said side by side are said the wrong way about ("large when sure and small when unsure")."""
+    ours, theirs = _segments(answer), _segments(statement)
+    places: dict[int, dict[str, int]] = {}
+    for pair in pairs:
+        if not pair.opposite and _once(answer, pair.a) and _once(statement, pair.s):
+            places.setdefault(theirs[pair.s], {})[statement.words[pair.s].stem] = ours[pair.a]
+    return any(
+        len(set(one.values())) == 2
+        and set(one.values()) == set(other.values())
+        and any(opposites(a, b) for a in one for b in other)
+        for one, other in itertools.combinations(places.values(), 2)
+    )
+
+
+def _segments(clause: Clause) -> list[int]:
+    """For each word, the number of the side that it stands on: sides end at a clause or at "and", "while"."""
+    out, side = [], 0
+    for i, word in enumerate(clause.words):
+        side += i in clause.cuts or word.text in BESIDE
+        out.append(side)
+    return out
+
+
+def _once(clause: Clause, index: int) -> bool:
+    root = clause.words[index].stem
+    return sum(word.stem == root for word in clause.words) == 1
 
 
 def _sides_changed(answer: Clause, statement: Clause, pairs: Sequence[Pair], pivot: Pair) -> bool:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.alignment import Known, Pair, align, coverage, flips, in_order
+from engine.alignment import Known, Pair, align, clause_coverage, coverage, flips, in_order
 from engine.clauses import Clause
 from engine.compiled import Statements
 from engine.embeddings import Vectors
+from engine.lexicon import VERBS
+from engine.roles import crossed, exchanged
 from engine.units import Unit
 
 WORTH_ALIGNING = 0.3
@@ -16,6 +18,11 @@ VERBATIM = 0.9  # so many of the statement's words that their order must fit as 
 SHUFFLED = 0.65
 HALF = 0.5
 SPOKEN_OF = 0.45  # share of a statement's words without which a denial is of something else
+CHANGED = 0.5  # share of a statement's words from which changed sides count
+NOUN_DENIED = 0.52  # the same where only a noun is denied ("no idle arithmetic")
+FULL = 0.65  # share of a statement's words from which an opposite counts as nearer
+FULL_EXTRA = 0.05
+CLAUSE_SPOKEN_OF = 0.75  # the same share of one clause of a longer statement
 STATED = 0.6  # share of all of a misconception's words that must be there
 FEW_TELLING = 1  # fewer telling words say too little alone
 TELLING = 0.6  # share of a misconception's telling words that must be there
@@ -32,6 +39,7 @@ class Stance:
     opposes: float
     states: float
     hedged_too: bool = False  # the statement that fits best is itself hedged
+    changed: bool = False  # the opposite is said by the statement's own words, set the other way about
 
 
 NOTHING = Stance(0.0, 0.0, 0.0)
@@ -40,7 +48,7 @@ NOTHING = Stance(0.0, 0.0, 0.0)
 def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -> Stance:
     """Compare a piece with every statement of an idea."""
     similar = statements.vectors @ vector
-    agrees, opposes, states, hedged = 0.0, 0.0, 0.0, False
+    agrees, opposes, states, hedged, about = 0.0, 0.0, 0.0, False, False
     for k, clause in enumerate(statements.clauses):
         value = float(similar[k])
         if value < WORTH_ALIGNING:
@@ -49,15 +57,85 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
         pairs = align(piece.clause, clause, known)
         if _shuffled(pairs, len(clause.content)):
             return NOTHING
-        if flips(piece.clause, clause, pairs) % 2:
-            if coverage(clause, pairs) >= SPOKEN_OF and not _both_negative(piece.clause, clause, pairs):
-                opposes = max(opposes, value)
+        changed = _changed_about(piece.clause, clause, pairs)
+        if changed or flips(piece.clause, clause, pairs):
+            if _other_figures(piece.clause, clause):
+                continue
+            if changed or _spoken_of(piece.clause, clause, pairs):
+                nearer = FULL_EXTRA if coverage(clause, pairs) >= FULL else 0.0
+                opposes, about = max(opposes, value + nearer), about or changed
+            continue
+        if _of_another(piece.clause, clause, pairs) or _denied_loosely(piece.clause, clause, pairs):
             continue
         if value > agrees:
             agrees, hedged = value, clause.hedged
         if value > states and _states(clause, statements.telling[k], pairs):
             states = value
-    return Stance(agrees, opposes, states, hedged)
+    return Stance(agrees, opposes, states, hedged, about)
+
+
+def _spoken_of(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """True when a piece has so much of a statement, or of one of its clauses, that turning it round counts."""
+    covered = coverage(statement, pairs)
+    need = NOUN_DENIED if _denies_a_noun(piece) else SPOKEN_OF
+    if covered < need and clause_coverage(statement, pairs) < CLAUSE_SPOKEN_OF:
+        return False
+    return not _both_negative(piece, statement, pairs)
+
+
+def _denies_a_noun(piece: Clause) -> bool:
+    heads = [next((i for i in piece.content if i >= s.start), None) for s in piece.scopes if not s.whole]
+    return bool(heads) and not any(i is not None and piece.words[i].stem in VERBS for i in heads)
+
+
+def _other_figures(piece: Clause, statement: Clause) -> bool:
+    """True when both name figures and none is the same: they speak of different cases."""
+    if any(scope.whole for scope in piece.scopes):
+        return False
+    ours = {word.text for word in piece.words if word.text[0].isdigit()}
+    theirs = {word.text for word in statement.words if word.text[0].isdigit()}
+    return bool(ours and theirs) and not ours & theirs
+
+
+def _of_another(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """True when a piece says of one thing (decode) what a statement says of its counterpart (prefill)."""
+    named = {piece.words[i].stem for i in piece.content}
+    return any(
+        pair.opposite
+        and not pair.turns
+        and pair.s == statement.content[0]
+        and statement.words[pair.s].stem not in named
+        for pair in pairs
+    )
+
+
+def _denied_loosely(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """True when a piece denies by a verb that a statement without any negation or opposite doesn't have."""
+    if statement.scopes or any(pair.opposite for pair in pairs):
+        return False
+    matched = {pair.a for pair in pairs}
+    for scope in piece.scopes:
+        inside = [i for i in piece.content if scope.start <= i < scope.end]
+        before = any(i in matched for i in piece.content if i < scope.start)
+        again = any(scope.start < other.start <= scope.start + 2 for other in piece.scopes)
+        speaks_of_it = len(inside) == 1 or any(i in matched for i in inside)
+        if (
+            inside
+            and not again
+            and speaks_of_it
+            and inside[0] not in matched
+            and piece.words[inside[0]].stem in VERBS
+            and before
+        ):
+            return True
+    return False
+
+
+def _changed_about(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """True when the piece has the statement's words, and its roles or its sides the other way about."""
+    if coverage(statement, pairs) < CHANGED:
+        return False
+    return exchanged(piece, statement, pairs) or crossed(piece, statement, pairs)
 
 
 def _both_negative(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:

@@ -47,8 +47,15 @@ def joined(a: Clause, b: Clause) -> Clause:
     moved = tuple(
         Scope(scope.start + shift, scope.end + shift, scope.whole, scope.free) for scope in b.scopes
     )
+    cuts = (*a.cuts, shift, *(cut + shift for cut in b.cuts))
     return Clause(
-        a.words + b.words, a.scopes + moved, a.sentence, a.question or b.question, a.hedged or b.hedged, False
+        a.words + b.words,
+        a.scopes + moved,
+        a.sentence,
+        a.question or b.question,
+        a.hedged or b.hedged,
+        False,
+        cuts,
     )
 
 

@@ -132,7 +132,7 @@ def _against(part: Clause, evidence: str, known: Known) -> bool:
         pairs = align(clause, part, known)
         share = coverage(part, pairs)
         if share > best:
-            best, turned = share, bool(flips(clause, part, pairs) % 2)
+            best, turned = share, bool(flips(clause, part, pairs))
     return turned and best >= NEAR_ENOUGH
 
 
