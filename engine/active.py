@@ -21,8 +21,9 @@ from torch import Tensor
 
 from engine import alternatives, sampling
 from engine.adapters import Adapter
+from engine.cache import KVCache
 from engine.constraints import Constraint, Matcher, parse
-from engine.decoder import KVCache, Segment
+from engine.decoder import Segment
 from engine.errors import EngineError
 from engine.speculation import PromptLookup
 from engine.stream import TextStream

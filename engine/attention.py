@@ -21,49 +21,129 @@ FEW_ROWS = 8
 # Rows of a prompt taken together: their scores over all keys stay in a core's cache. Blocks begin at multiples of it
 # in the sequence, so the arithmetic doesn't depend on where a prompt was cut into pieces.
 BLOCK = 128
+# Sequences read by one call may differ by so many tokens: the shorter ones' rows are computed to the longest's end.
+SPREAD = 256
 
 
 @dataclass(slots=True)
-class Views:
-    """One segment's part of the cache, a tensor a layer: where to write [new, 2 n_kv, head_dim], and keys and
-    values [1, n_kv, n, head_dim].
+class One:
+    """One segment's part of its cache, a tensor a layer: where to write [rows, 2 n_kv, head_dim], and keys and
+    values [1, n_kv, past + rows, head_dim].
     """
 
-    new: int
+    rows: int
     past: int
     written: tuple[Tensor, ...]
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
 
+    def write(self, index: int, new: Tensor) -> None:
+        """Stores keys and values of the new rows."""
+        self.written[index].copy_(new)
 
-def views_of(segment: Segment, n_kv: int) -> Views:
-    """Slices of the cache for every layer at once: slicing again in each layer would cost more."""
+    def attend(self, index: int, q: Tensor) -> Tensor:
+        """q [rows, n_kv, group, head_dim] -> the same shape."""
+        return _segment(q, self.keys[index], self.values[index], self.past)
+
+
+@dataclass(slots=True)
+class Several:
+    """One new row of each of several sequences that lie evenly in one arena: keys and values [rows, n_kv, n, head_dim]
+    as far as the longest reaches; `mask` hides what lies beyond a shorter one's end.
+    """
+
+    rows: int
+    past: int
+    stretches: tuple[Tensor, ...]
+    ends: tuple[Tensor, Tensor]
+    keys: tuple[Tensor, ...]
+    values: tuple[Tensor, ...]
+    mask: Tensor
+
+    def write(self, index: int, new: Tensor) -> None:
+        """Stores each row's keys and values at its sequence's end."""
+        self.stretches[index].index_put_(self.ends, new)
+
+    def attend(self, index: int, q: Tensor) -> Tensor:
+        """q [rows, n_kv, group, head_dim] -> the same shape."""
+        return F.scaled_dot_product_attention(q, self.keys[index], self.values[index], attn_mask=self.mask)
+
+
+def views_of(segments: Sequence[Segment], n_kv: int, *, together: bool = True) -> list[One | Several]:
+    """Slices of the caches for every layer at once: slicing again in each layer would cost more."""
+    runs = _runs(segments) if together else [[s] for s in segments]
+    return [_one(run[0], n_kv) if len(run) == 1 else _several(run, n_kv) for run in runs]
+
+
+def _runs(segments: Sequence[Segment]) -> list[list[Segment]]:
+    """Neighbours that can be read by one call, in the order given."""
+    runs: list[list[Segment]] = []
+    for segment in segments:
+        if runs and _joins(runs[-1], segment):
+            runs[-1].append(segment)
+        else:
+            runs.append([segment])
+    return runs
+
+
+def _joins(run: Sequence[Segment], segment: Segment) -> bool:
+    """True for single rows in one arena, at even distances, of lengths that are not too different."""
+    first, last, own = run[0].cache, run[-1].cache, segment.cache
+    if segment.length != 1 or run[0].length != 1 or own.arena is None or own.arena is not first.arena:
+        return False
+    gap = own.start - last.start
+    even = gap > 0 and (len(run) == 1 or gap == run[1].cache.start - first.start)
+    longest = max(s.cache.length for s in [*run, segment]) + 1
+    alike = longest - min(s.cache.length for s in [*run, segment]) <= SPREAD
+    return even and alike and own.start + longest <= own.arena.n_tokens
+
+
+def _one(segment: Segment, n_kv: int) -> One:
     past, new = segment.cache.length, segment.length
-    rows = segment.cache.data[:, : past + new]
-    lanes = rows.transpose(1, 2)[:, None]
-    return Views(
-        new=new,
-        past=past,
-        written=rows[:, past:].unbind(0),
-        keys=lanes[:, :, :n_kv].unbind(0),
-        values=lanes[:, :, n_kv:].unbind(0),
+    stored = segment.cache.data[:, : past + new]
+    keys, values = _lanes(stored[:, None], n_kv)
+    return One(new, past, stored[:, past:].unbind(0), keys, values)
+
+
+def _several(run: Sequence[Segment], n_kv: int) -> Several:
+    caches = [segment.cache for segment in run]
+    lengths = torch.tensor([cache.length for cache in caches], device=caches[0].data.device)
+    n = int(lengths.max()) + 1
+    assert caches[0].arena is not None
+    stored = caches[0].arena.evenly(caches[0].start, caches[1].start - caches[0].start, len(run), n)
+    beyond = torch.arange(n, device=lengths.device) > lengths[:, None]
+    mask = torch.zeros(beyond.shape, dtype=stored.dtype, device=lengths.device)
+    keys, values = _lanes(stored, n_kv)
+    return Several(
+        rows=len(run),
+        past=n - 1,
+        stretches=stored.unbind(0),
+        ends=(torch.arange(len(run), device=lengths.device), lengths),
+        keys=keys,
+        values=values,
+        mask=mask.masked_fill_(beyond, -torch.inf)[:, None, None],
     )
 
 
-def attend(shape: Shape, index: int, heads: Tensor, views: Sequence[Views]) -> Tensor:
+def _lanes(stored: Tensor, n_kv: int) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Keys and values [sequences, n_kv, n, head_dim] of each layer."""
+    lanes = stored.transpose(2, 3)
+    return lanes[:, :, :n_kv].unbind(0), lanes[:, :, n_kv:].unbind(0)
+
+
+def attend(shape: Shape, index: int, heads: Tensor, views: Sequence[One | Several]) -> Tensor:
     """Writes the new keys and values of layer `index` and attends -> [rows, n_heads head_dim].
 
     `heads` [rows, n_heads + 2 n_kv, head_dim] holds queries, keys and values, the segments one after another.
     """
-    sizes = [view.new for view in views]
     queries, new = torch.split(heads, [shape.n_heads, 2 * shape.n_kv_heads], 1)
-    torch._foreach_copy_([view.written[index] for view in views], torch.split(new, sizes))
     # The query heads of a group stand as rows of one product with the keys they share.
     grouped = queries.view(-1, shape.n_kv_heads, shape.group, shape.head_dim)
-    found = [
-        _segment(q, view.keys[index], view.values[index], view.past)
-        for q, view in zip(torch.split(grouped, sizes), views, strict=True)
-    ]
+    found, row = [], 0
+    for view in views:
+        view.write(index, new[row : row + view.rows])
+        found.append(view.attend(index, grouped[row : row + view.rows]))
+        row += view.rows
     return (found[0] if len(found) == 1 else torch.cat(found)).flatten(1)
 
 

@@ -18,8 +18,8 @@ from engine import registry
 from engine.bench_prompts import PROSE, QUOTED, SCHEMA, ids_of, prompt_of
 from engine.decoder import Decoder, Segment
 from engine.gguf_weights import load_gguf
+from engine.limits import Limits
 from engine.llm import Engine
-from engine.loop import Limits
 from engine.tokenizer import ModelTokenizer
 from engine.types import FinishEvent, Request, Sampling, TokenEvent
 

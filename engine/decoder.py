@@ -12,7 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engine.attention import Views, attend, views_of
+from engine.attention import One, Several, attend, views_of
+from engine.cache import Arena, KVCache
 from engine.linear import Linear
 from engine.lora import Updates, groups, product
 from engine.rope import RopeScaling, rope_tables
@@ -76,33 +77,6 @@ class Layer:
     k_norm: Norm | None = None
 
 
-class KVCache:
-    """Keys and values of one sequence, preallocated: [n_layers, capacity, 2 n_kv_heads, head_dim]."""
-
-    __slots__ = ("capacity", "data", "length")
-
-    def __init__(self, shape: Shape, capacity: int, dtype: torch.dtype, device: torch.device) -> None:
-        self.data = torch.empty(
-            (shape.n_layers, capacity, 2 * shape.n_kv_heads, shape.head_dim), dtype=dtype, device=device
-        )
-        self.capacity = capacity
-        self.length = 0
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes reserved."""
-        return self.data.nbytes
-
-    def truncate(self, length: int) -> None:
-        """Forgets everything from position `length` on."""
-        self.length = min(self.length, length)
-
-    def copy_from(self, other: KVCache, length: int) -> None:
-        """Takes over the first `length` positions of another sequence."""
-        self.data[:, :length] = other.data[:, :length]
-        self.length = length
-
-
 @dataclass(slots=True)
 class Segment:
     """A run of new tokens of one sequence: they take positions cache.length, cache.length + 1, ...
@@ -149,7 +123,13 @@ class Decoder:
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` tokens."""
-        return KVCache(self.shape, capacity, self.dtype, self.device)
+        s = self.shape
+        size = (s.n_layers, capacity, 2 * s.n_kv_heads, s.head_dim)
+        return KVCache(torch.empty(size, dtype=self.dtype, device=self.device))
+
+    def new_arena(self, n_bytes: int) -> Arena | None:
+        """A block for the caches of running sequences; None where a decoder keeps caches of another kind."""
+        return Arena(self.shape, n_bytes // self.kv_bytes_per_token, self.dtype, self.device)
 
     @property
     def kv_bytes_per_token(self) -> int:
@@ -167,7 +147,7 @@ class Decoder:
         """
         x = self.embedding[ids].float()
         cos, sin = self._positions(segments)
-        views = [views_of(s, self.shape.n_kv_heads) for s in segments]
+        views = views_of(segments, self.shape.n_kv_heads, together=probe is None)
         changed = groups(segments)
         for index, layer in enumerate(self.layers):
             if probe:
@@ -206,14 +186,16 @@ class Decoder:
         rotate_(turned, cos, sin)
         return heads
 
-    def _attention(self, index: int, heads: Tensor, views: list[Views], probe: Probe | None) -> Tensor:
+    def _attention(
+        self, index: int, heads: Tensor, views: list[One | Several], probe: Probe | None
+    ) -> Tensor:
         mixed = attend(self.shape, index, heads, views)
         if probe:
             row = 0
             for view in views:
-                queries = heads[row : row + view.new, : self.shape.n_heads]
+                queries = heads[row : row + view.rows, : self.shape.n_heads]
                 probe.attention(index, queries, view.keys[index][0], view.past)
-                row += view.new
+                row += view.rows
         return mixed
 
 

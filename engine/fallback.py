@@ -13,7 +13,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from engine.decoder import Decoder, KVCache, Probe, Segment, Shape
+from engine.cache import KVCache
+from engine.decoder import Decoder, Probe, Segment, Shape
 from engine.errors import ModelError
 from engine.registry import Format
 from engine.weights import DTYPES
@@ -48,6 +49,9 @@ class FallbackDecoder:
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache."""
         return cast(KVCache, FallbackCache(capacity, self.kv_bytes_per_token))
+
+    def new_arena(self, n_bytes: int) -> None:
+        """None: each cache is transformers' own."""
 
     @torch.inference_mode()
     def forward(self, ids: Tensor, segments: Sequence[Segment], probe: Probe | None = None) -> Tensor:

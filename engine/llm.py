@@ -15,7 +15,8 @@ from engine.adapters import SHIPPED, Adapter, load_adapter
 from engine.aside import aside
 from engine.decoder import Decoder, Segment
 from engine.errors import InvalidRequest, PromptTooLong
-from engine.loop import Limits, Loop
+from engine.limits import Limits
+from engine.loop import Loop
 from engine.observe import Observation, Observe, observe
 from engine.reading import Passages
 from engine.registry import DEFAULT_DIR, DEFAULT_MODEL, ModelCard

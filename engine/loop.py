@@ -8,38 +8,22 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 
 from engine.active import Active, Handle
-from engine.attention import FEW_ROWS
-from engine.decoder import Decoder, KVCache
+from engine.cache import KVCache
+from engine.decoder import Decoder
 from engine.errors import EngineClosed
+from engine.limits import Limits, piece
 from engine.prefix import PrefixCache, Source
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-__all__ = ["Handle", "Limits", "Loop"]
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the loop may use.
-
-    `chunk` prompt tokens are computed in one step while others decode, `chunk_alone` while nobody does; pieces of a
-    prompt end at multiples of `chunk`.
-    """
-
-    kv_bytes: int = 512 * 2**20
-    prefix_bytes: int = 192 * 2**20
-    max_batch: int = 16
-    chunk: int = 128
-    chunk_alone: int = 512
-    max_rows: int = 24
+__all__ = ["Handle", "Loop"]
 
 
 class Loop:
@@ -51,6 +35,7 @@ class Loop:
         self.errands: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]]] = queue.SimpleQueue()
         self.waiting: deque[Active] = deque()
         self.active: list[Active] = []
+        self.arena = decoder.new_arena(limits.kv_bytes)
         self.prefix = PrefixCache(limits.chunk, min(limits.prefix_bytes, limits.kv_bytes))
         self.closed = False
         self.steps = 0
@@ -150,6 +135,8 @@ class Loop:
         for item in self.active:
             if item.finished and item.cache is not None:
                 self._keep(item)
+                if self.arena:
+                    self.arena.give_back(item.cache)
                 item.cache = None
         self.active = [a for a in self.active if not a.finished]
         if any(w.finished for w in self.waiting):
@@ -165,13 +152,20 @@ class Loop:
             needed = self.waiting[0].capacity * self.decoder.kv_bytes_per_token
             if needed > free:
                 return
+            cache = self._new_cache(self.waiting[0].capacity)
+            if cache is None:
+                return
             item = self.waiting.popleft()
             free -= needed
             # What the prefix cache holds is lent: it gives way to running requests.
             self.prefix.make_room(free)
             item.kv_bytes_per_token = self.decoder.kv_bytes_per_token
-            item.admit(self.decoder.new_cache(item.capacity))
+            item.admit(cache)
             self.active.append(item)
+
+    def _new_cache(self, capacity: int) -> KVCache | None:
+        """A place for a sequence; None while no gap between the others is large enough."""
+        return self.arena.take(capacity) if self.arena else self.decoder.new_cache(capacity)
 
     def _prefill(self) -> None:
         """A piece of one prompt, or the ends of several: little while others decode, so that nobody stalls for long."""
@@ -243,6 +237,8 @@ class Loop:
     def _decode_all(self) -> None:
         """One token, or an accepted draft and one, for every request that has its first one."""
         batch = [a for a in self.active if not a.prefilling and not a.finished and a.cache is not None]
+        # Neighbours in memory stand side by side, so that one call can read several.
+        batch.sort(key=lambda a: getattr(a.cache, "start", 0))
         if batch:
             self.steps += 1
             self.busy_batch.append(len(batch))
@@ -294,14 +290,3 @@ class Loop:
         except Exception as error:
             log.exception("request %s failed", item.request.id)
             item.fail(error)
-
-
-def piece(left: int, room: int, chunk: int) -> int:
-    """How many of `left` prompt tokens to compute now.
-
-    A cut falls on the end of a chunk. So does one before a last few rows, which other kernels compute: what a prompt
-    gives doesn't depend on how much of it another request has already left in the prefix cache.
-    """
-    whole = min(left, room) // chunk * chunk
-    rest = left - whole
-    return left if left <= room and (whole == 0 or rest > FEW_ROWS) else whole

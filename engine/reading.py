@@ -15,7 +15,8 @@ from torch import Tensor
 
 from engine import reader
 from engine.adapters import Adapter
-from engine.decoder import Decoder, KVCache, Segment
+from engine.cache import KVCache
+from engine.decoder import Decoder, Segment
 from engine.heads import best_span, span_logits
 from engine.tokenizer import ModelTokenizer
 

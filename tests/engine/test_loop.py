@@ -12,8 +12,8 @@ import torch
 
 from engine import EngineError, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
 from engine.decoder import Segment
+from engine.limits import Limits, piece
 from engine.llm import Engine
-from engine.loop import Limits, piece
 from engine.types import FinishEvent
 from tests.engine.tiny import oracle, tiny_engine
 

@@ -10,8 +10,8 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.decoder import Decoder
 from engine.hf import from_state
+from engine.limits import Limits
 from engine.llm import Engine
-from engine.loop import Limits
 from engine.registry import ModelCard
 from engine.tokenizer import ModelTokenizer, byte_letters
 

@@ -1,0 +1,34 @@
+"""What the loop may use, and how much of a prompt it takes at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from engine.attention import FEW_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the loop may use.
+
+    `chunk` prompt tokens are computed in one step while others decode, `chunk_alone` while nobody does; pieces of a
+    prompt end at multiples of `chunk`.
+    """
+
+    kv_bytes: int = 512 * 2**20
+    prefix_bytes: int = 192 * 2**20
+    max_batch: int = 16
+    chunk: int = 128
+    chunk_alone: int = 512
+    max_rows: int = 24
+
+
+def piece(left: int, room: int, chunk: int) -> int:
+    """How many of `left` prompt tokens to compute now.
+
+    A cut falls on the end of a chunk. So does one before a last few rows, which other kernels compute: what a prompt
+    gives doesn't depend on how much of it another request has already left in the prefix cache.
+    """
+    whole = min(left, room) // chunk * chunk
+    rest = left - whole
+    return left if left <= room and (whole == 0 or rest > FEW_ROWS) else whole
