@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
+from django.template.loader import get_template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
@@ -16,6 +17,7 @@ from interview.calculators.formulas.registry import Outcome
 from interview.calculators.formulas.units import number_text
 
 SLIDER_TOP = 2**20
+LONGEST_KNOWN = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,13 @@ class Field:
         return mark_safe("".join(map(_option, self.options)))
 
     @property
+    def html(self) -> SafeString:
+        """The input with its label, hint and error."""
+        if len(self.value) > LONGEST_KNOWN:
+            return _rendered(self)
+        return _known(self.parameter, self.value, self.error)
+
+    @property
     def is_on(self) -> bool:
         """Is a flag ticked?"""
         return self.value.strip().lower() in ("1", "true", "on", "yes")
@@ -70,6 +79,16 @@ class Field:
         return int(min(self.parameter.high, SLIDER_TOP))
 
 
+def _rendered(field: Field) -> SafeString:
+    return mark_safe(get_template("calculators/_field.html").render({"field": field}))
+
+
+@lru_cache(maxsize=2048)
+def _known(parameter: Parameter, value: str, error: str) -> SafeString:
+    """A short field as it was drawn before: most of a form is the same from one page to the next."""
+    return _rendered(_made(parameter, value, error))
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Fields folded together; open where one of them is used or wrong."""
@@ -87,6 +106,10 @@ def field_of(parameter: Parameter, outcome: Outcome) -> Field:
         value = outcome.typed.get(parameter.name, as_text(parameter.default))
     error = "; ".join(e.message for e in outcome.errors if e.name == parameter.name)
     value = value.encode("utf-8", "replace").decode("utf-8")
+    return _made(parameter, value, error)
+
+
+def _made(parameter: Parameter, value: str, error: str) -> Field:
     if parameter.kind == "model":
         return Field(parameter, value, error, _extra(parameter, value), _families(value))
     options = tuple(Option(name, label, name == value) for name, label in parameter.choices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils.html import format_html
+from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from interview.calculators import comparison, fields, svg, tables
@@ -37,6 +37,13 @@ class ShownTable:
             [cell.is_number for cell in self.rows[0]] if self.rows else [False] * len(self.table.columns)
         )
         return [tables.Cell(text, n) for text, n in zip(self.table.columns, numeric, strict=True)]
+
+    @property
+    def body(self) -> SafeString:
+        """The rows; not a template's loop, which took a third of a page's time."""
+        return mark_safe(
+            "".join(f"<tr>{''.join(map(_cell, row, (True, *[False] * len(row))))}</tr>" for row in self.rows)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +139,12 @@ def with_unit(value: int | float, unit: str) -> str:
     if unit == "bytes" and abs(value) >= 10**6:
         return f"{number_text(value)} B"
     return reading(float(value), unit) if unit in ("s", "USD") else f"{number_text(value)} {unit}".strip()
+
+
+def _cell(cell: tables.Cell, is_first: bool) -> str:
+    tag, scope = ("th", ' scope="row"') if is_first else ("td", "")
+    number = ' class="num"' if cell.is_number else ""
+    return f"<{tag}{scope}{number}>{escape(cell.text)}</{tag}>"
 
 
 def _table(table: Table) -> ShownTable:
