@@ -1,6 +1,8 @@
 """Attention of new rows over the caches of their sequences, query heads sharing keys in groups (GQA, arXiv 2305.13245).
 
-Three cases, for speed alone: one row of each of several sequences, a token with its drafts, and a piece of a prompt.
+Few rows (of several sequences, or a token with its drafts) go through torch's kernel row by row, each with its mask; a
+piece of a prompt goes in blocks. In bf16 on a CPU a row's result has the same bits whatever else is computed with it: the
+keys read are always a multiple of 16, and what is masked adds exact zeros.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from typing import TYPE_CHECKING
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+
+from engine.cache import padded
 
 if TYPE_CHECKING:
     from engine.decoder import Segment, Shape
@@ -26,50 +30,39 @@ SPREAD = 256
 
 
 @dataclass(slots=True)
-class One:
-    """One segment's part of its cache, a tensor a layer: where to write [rows, 2 n_kv, head_dim], and keys and
-    values [1, n_kv, past + rows, head_dim].
+class Views:
+    """The caches that one call reads, a tensor a layer: keys and values [sequences or rows, n_kv, n, head_dim].
+
+    Several sequences give one new row each, a single one gives `rows`. `mask` [rows, 1, 1, n] hides what a row may not
+    see; None for a piece of a prompt. `ends` says where in `stored` new rows go; None where they are all of it.
     """
 
     rows: int
     past: int
-    written: tuple[Tensor, ...]
+    stored: tuple[Tensor, ...]
+    ends: tuple[Tensor, Tensor] | None
     keys: tuple[Tensor, ...]
     values: tuple[Tensor, ...]
+    mask: Tensor | None
 
     def write(self, index: int, new: Tensor) -> None:
-        """Stores keys and values of the new rows."""
-        self.written[index].copy_(new)
+        """Stores keys and values [rows, 2 n_kv, head_dim] of the new rows."""
+        if self.ends is None:
+            self.stored[index].copy_(new)
+        else:
+            self.stored[index].index_put_(self.ends, new)
 
     def attend(self, index: int, q: Tensor) -> Tensor:
         """q [rows, n_kv, group, head_dim] -> the same shape."""
-        return _segment(q, self.keys[index], self.values[index], self.past)
+        k, v = self.keys[index], self.values[index]
+        if self.mask is not None:
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask)
+        if q.dtype == torch.bfloat16 and q.device.type == "cpu":
+            return _blocks(q, k[0], v[0], self.past)
+        return _fused(q, k[0], v[0], self.past)
 
 
-@dataclass(slots=True)
-class Several:
-    """One new row of each of several sequences that lie evenly in one arena: keys and values [rows, n_kv, n, head_dim]
-    as far as the longest reaches; `mask` hides what lies beyond a shorter one's end.
-    """
-
-    rows: int
-    past: int
-    stretches: tuple[Tensor, ...]
-    ends: tuple[Tensor, Tensor]
-    keys: tuple[Tensor, ...]
-    values: tuple[Tensor, ...]
-    mask: Tensor
-
-    def write(self, index: int, new: Tensor) -> None:
-        """Stores each row's keys and values at its sequence's end."""
-        self.stretches[index].index_put_(self.ends, new)
-
-    def attend(self, index: int, q: Tensor) -> Tensor:
-        """q [rows, n_kv, group, head_dim] -> the same shape."""
-        return F.scaled_dot_product_attention(q, self.keys[index], self.values[index], attn_mask=self.mask)
-
-
-def views_of(segments: Sequence[Segment], n_kv: int, *, together: bool = True) -> list[One | Several]:
+def views_of(segments: Sequence[Segment], n_kv: int, *, together: bool = True) -> list[Views]:
     """Slices of the caches for every layer at once: slicing again in each layer would cost more."""
     runs = _runs(segments) if together else [[s] for s in segments]
     return [_one(run[0], n_kv) if len(run) == 1 else _several(run, n_kv) for run in runs]
@@ -95,34 +88,39 @@ def _joins(run: Sequence[Segment], segment: Segment) -> bool:
     even = gap > 0 and (len(run) == 1 or gap == run[1].cache.start - first.start)
     longest = max(s.cache.length for s in [*run, segment]) + 1
     alike = longest - min(s.cache.length for s in [*run, segment]) <= SPREAD
-    return even and alike and own.start + longest <= own.arena.n_tokens
+    return even and alike and own.start + padded(longest) <= own.arena.n_tokens
 
 
-def _one(segment: Segment, n_kv: int) -> One:
+def _one(segment: Segment, n_kv: int) -> Views:
     past, new = segment.cache.length, segment.length
-    stored = segment.cache.data[:, : past + new]
-    keys, values = _lanes(stored[:, None], n_kv)
-    return One(new, past, stored[:, past:].unbind(0), keys, values)
+    data = segment.cache.data
+    written = data[:, past : past + new].unbind(0)
+    if new > FEW_ROWS:
+        return Views(new, past, written, None, *_lanes(data[:, None, : past + new], n_kv), None)
+    # Each draft is a row of its own over the same keys: checking it gives the very same bits as a step without drafts.
+    lengths = torch.arange(past, past + new, device=data.device)
+    n = padded(past + new)
+    keys, values = _lanes(data[:, None, :n].expand(-1, new, -1, -1, -1), n_kv)
+    return Views(new, past, written, None, keys, values, _mask(lengths, n, data.dtype))
 
 
-def _several(run: Sequence[Segment], n_kv: int) -> Several:
+def _several(run: Sequence[Segment], n_kv: int) -> Views:
     caches = [segment.cache for segment in run]
-    lengths = torch.tensor([cache.length for cache in caches], device=caches[0].data.device)
-    n = int(lengths.max()) + 1
-    assert caches[0].arena is not None
-    stored = caches[0].arena.evenly(caches[0].start, caches[1].start - caches[0].start, len(run), n)
-    beyond = torch.arange(n, device=lengths.device) > lengths[:, None]
-    mask = torch.zeros(beyond.shape, dtype=stored.dtype, device=lengths.device)
+    first, second = caches[:2]
+    assert first.arena is not None
+    lengths = torch.tensor([cache.length for cache in caches], device=first.data.device)
+    n = padded(max(cache.length for cache in caches) + 1)
+    stored = first.arena.evenly(first.start, second.start - first.start, len(run), n)
+    ends = (torch.arange(len(run), device=lengths.device), lengths)
     keys, values = _lanes(stored, n_kv)
-    return Several(
-        rows=len(run),
-        past=n - 1,
-        stretches=stored.unbind(0),
-        ends=(torch.arange(len(run), device=lengths.device), lengths),
-        keys=keys,
-        values=values,
-        mask=mask.masked_fill_(beyond, -torch.inf)[:, None, None],
-    )
+    return Views(len(run), n - 1, stored.unbind(0), ends, keys, values, _mask(lengths, n, stored.dtype))
+
+
+def _mask(last: Tensor, n: int, dtype: torch.dtype) -> Tensor:
+    """0 up to each row's last position, -inf beyond: [rows, 1, 1, n]."""
+    beyond = torch.arange(n, device=last.device) > last[:, None]
+    mask = torch.zeros(beyond.shape, dtype=dtype, device=last.device)
+    return mask.masked_fill_(beyond, -torch.inf)[:, None, None]
 
 
 def _lanes(stored: Tensor, n_kv: int) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
@@ -131,7 +129,7 @@ def _lanes(stored: Tensor, n_kv: int) -> tuple[tuple[Tensor, ...], tuple[Tensor,
     return lanes[:, :, :n_kv].unbind(0), lanes[:, :, n_kv:].unbind(0)
 
 
-def attend(shape: Shape, index: int, heads: Tensor, views: Sequence[One | Several]) -> Tensor:
+def attend(shape: Shape, index: int, heads: Tensor, views: Sequence[Views]) -> Tensor:
     """Writes the new keys and values of layer `index` and attends -> [rows, n_heads head_dim].
 
     `heads` [rows, n_heads + 2 n_kv, head_dim] holds queries, keys and values, the segments one after another.
@@ -145,25 +143,6 @@ def attend(shape: Shape, index: int, heads: Tensor, views: Sequence[One | Severa
         found.append(view.attend(index, grouped[row : row + view.rows]))
         row += view.rows
     return (found[0] if len(found) == 1 else torch.cat(found)).flatten(1)
-
-
-def _segment(q: Tensor, k: Tensor, v: Tensor, past: int) -> Tensor:
-    """q [new, n_kv, group, head_dim] over k, v [1, n_kv, past + new, head_dim] -> as q."""
-    new = q.shape[0]
-    if new == 1:
-        return F.scaled_dot_product_attention(q, k, v)
-    if new <= FEW_ROWS:
-        # Row by row, as without drafts: checking a draft then gives the very same bits.
-        seen = range(past + 1, past + new + 1)
-        return torch.cat(
-            [
-                F.scaled_dot_product_attention(row, k[:, :, :n], v[:, :, :n])
-                for row, n in zip(torch.split(q, 1), seen, strict=True)
-            ]
-        )
-    if q.dtype == torch.bfloat16 and q.device.type == "cpu":
-        return _blocks(q, k[0], v[0], past)
-    return _fused(q, k[0], v[0], past)
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, past: int) -> Tensor:

@@ -15,20 +15,31 @@ if TYPE_CHECKING:
 STEP = 64
 
 
+# Keys are read up to a multiple of so many, whatever lies there, under a mask.
+ALIGNED = 16
+
+
+def padded(n: int) -> int:
+    """How many tokens are read where n are known."""
+    return -(-n // ALIGNED) * ALIGNED
+
+
 class KVCache:
-    """Keys and values of one sequence, reserved: [n_layers, capacity, 2 n_kv_heads, head_dim]."""
+    """Keys and values of one sequence, reserved: [n_layers, padded(capacity), 2 n_kv_heads, head_dim].
+
+    What isn't written yet holds zeros or old values, never NaN: it is read under a mask, and 0 times it must stay 0.
+    """
 
     __slots__ = ("arena", "capacity", "data", "length", "start")
 
-    def __init__(self, data: Tensor, arena: Arena | None = None, start: int = 0) -> None:
-        self.data, self.arena, self.start = data, arena, start
-        self.capacity = data.shape[1]
+    def __init__(self, data: Tensor, capacity: int, arena: Arena | None = None, start: int = 0) -> None:
+        self.data, self.capacity, self.arena, self.start = data, capacity, arena, start
         self.length = 0
 
     @property
     def n_bytes(self) -> int:
-        """Bytes reserved."""
-        return self.data.nbytes
+        """Bytes of its tokens."""
+        return self.data[:, : self.capacity].nbytes
 
     def truncate(self, length: int) -> None:
         """Forgets everything from position `length` on."""
@@ -41,14 +52,13 @@ class KVCache:
 
 
 class Arena:
-    """One block for all running sequences, so that those at even distances are read by one call (`Views.many`).
+    """One block for all running sequences, so that those at even distances are read by one call.
 
-    Its memory is taken from the system only as sequences fill it. It holds zeros or old values, never NaN: what a
-    sequence reads beyond its own end is masked, and 0 times a number must stay 0.
+    Its memory is taken from the system only as sequences fill it.
     """
 
     def __init__(self, shape: Shape, n_tokens: int, dtype: torch.dtype, device: torch.device) -> None:
-        size = (shape.n_layers, n_tokens, 2 * shape.n_kv_heads, shape.head_dim)
+        size = (shape.n_layers, padded(n_tokens), 2 * shape.n_kv_heads, shape.head_dim)
         self.n_tokens = n_tokens
         self.data = (
             _zeros(size, dtype) if device.type == "cpu" else torch.zeros(size, dtype=dtype, device=device)
@@ -61,7 +71,8 @@ class Arena:
         for taken, stop in [*self._taken, (self.n_tokens, self.n_tokens)]:
             if start + capacity <= taken:
                 self._taken = sorted([*self._taken, (start, start + capacity)])
-                return KVCache(self.data[:, start : start + capacity], self, start)
+                place = self.data[:, start : start + padded(capacity)]
+                return KVCache(place, capacity, self, start)
             start = -(-stop // STEP) * STEP
         return None
 

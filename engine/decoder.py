@@ -12,8 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from engine.attention import One, Several, attend, views_of
-from engine.cache import Arena, KVCache
+from engine.attention import Views, attend, views_of
+from engine.cache import Arena, KVCache, padded
 from engine.linear import Linear
 from engine.lora import Updates, groups, product
 from engine.rope import RopeScaling, rope_tables
@@ -124,8 +124,8 @@ class Decoder:
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` tokens."""
         s = self.shape
-        size = (s.n_layers, capacity, 2 * s.n_kv_heads, s.head_dim)
-        return KVCache(torch.empty(size, dtype=self.dtype, device=self.device))
+        size = (s.n_layers, padded(capacity), 2 * s.n_kv_heads, s.head_dim)
+        return KVCache(torch.zeros(size, dtype=self.dtype, device=self.device), capacity)
 
     def new_arena(self, n_bytes: int) -> Arena | None:
         """A block for the caches of running sequences; None where a decoder keeps caches of another kind."""
@@ -186,9 +186,7 @@ class Decoder:
         rotate_(turned, cos, sin)
         return heads
 
-    def _attention(
-        self, index: int, heads: Tensor, views: list[One | Several], probe: Probe | None
-    ) -> Tensor:
+    def _attention(self, index: int, heads: Tensor, views: list[Views], probe: Probe | None) -> Tensor:
         mixed = attend(self.shape, index, heads, views)
         if probe:
             row = 0

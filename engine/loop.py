@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from engine.active import Active, Handle
+from engine.attention import FEW_ROWS
 from engine.cache import KVCache
 from engine.decoder import Decoder
 from engine.errors import EngineClosed
@@ -185,19 +186,20 @@ class Loop:
     def _pieces(self) -> list[tuple[Active, int]]:
         """Which requests, in turn, compute how many prompt tokens in this step.
 
-        The first takes what it can; others join with less than a chunk left, which no two of them can share.
+        The first takes what it can; others join with less than a chunk left, which no two of them can share. A last few
+        rows are computed by themselves: other kernels take them.
         """
         chunk, waiting = self.limits.chunk, [a for a in self.active if a.prefilling and not a.finished]
         room = self.limits.chunk_alone if len(waiting) == len(self.active) else chunk
         found: list[tuple[Active, int]] = []
         for item in waiting:
-            if found and len(item.remaining_prompt) > min(room, chunk):
+            if found and not FEW_ROWS < len(item.remaining_prompt) <= min(room, chunk):
                 continue
             self._begin(item)
             size = piece(len(item.remaining_prompt), room, chunk)
             found.append((item, size))
             room -= size
-            if room <= 0:
+            if room <= 0 or size <= FEW_ROWS:
                 break
         return found
 
@@ -246,11 +248,16 @@ class Loop:
             self._decode(group, len(batch))
 
     def _groups(self, wanted: list[tuple[Active, list[int]]]) -> list[list[tuple[Active, list[int]]]]:
-        """Splits a step so that no forward pass has more rows than the decoding kernel is meant for."""
+        """Splits a step so that no forward pass has more rows than its kernels are meant for.
+
+        While few requests run, drafts don't push any of them to the kernel for many rows: bits stay what they are alone.
+        """
+        few = len(wanted) <= FEW_ROWS and self.decoder.device.type == "cpu"
+        most = FEW_ROWS if few else self.limits.max_rows
         groups: list[list[tuple[Active, list[int]]]] = []
-        rows = self.limits.max_rows + 1
+        rows = most + 1
         for item, draft in wanted:
-            if rows + 1 + len(draft) > self.limits.max_rows:
+            if rows + 1 + len(draft) > most:
                 groups.append([])
                 rows = 0
             groups[-1].append((item, draft))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from engine.attention import Several, views_of
+from engine.attention import views_of
 from engine.cache import STEP, Arena, KVCache
 from engine.decoder import Decoder, Segment
 from tests.engine.tiny import decoder_of, oracle
@@ -77,7 +77,7 @@ def test_only_neighbours_of_like_length_are_read_together(decoder: Decoder) -> N
         cache.length = length
 
     def rows(segments: list[Segment]) -> list[int]:
-        return [v.rows for v in views_of(segments, 2) if isinstance(v, Several)]
+        return [v.rows for v in views_of(segments, 2) if v.ends]
 
     assert rows([Segment(c, 1) for c in caches]) == [3]
     assert rows([Segment(caches[0], 1), Segment(caches[1], 2)]) == []

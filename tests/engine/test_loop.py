@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from engine import EngineError, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
+from engine.active import Handle
 from engine.decoder import Segment
 from engine.limits import Limits, piece
 from engine.llm import Engine
@@ -237,13 +238,13 @@ def test_short_prompts_are_computed_together(engine: Engine, monkeypatch: pytest
         passes.append([s.length for s in segments])
         return forward(ids, segments)
 
-    alone = [engine.generate(ask(f"word {n}", max_tokens=4)).token_ids for n in range(4)]
+    alone = [engine.generate(ask(f"some word {n}", max_tokens=4)).token_ids for n in range(4)]
     monkeypatch.setattr(engine.decoder, "forward", counted)
     hold = engine.loop.call(lambda: time.sleep(0.2))
-    handles = [engine.submit(ask(f"word {n}", max_tokens=4)) for n in range(4)]
+    handles = [engine.submit(ask(f"some word {n}", max_tokens=4)) for n in range(4)]
     hold.result()
     assert [h.result(30).token_ids for h in handles] == alone
-    # Prompts of 6 into steps of 16 while others decode, of 512 while nobody does.
+    # Prompts of 11 into steps of 16 while others decode, of 512 while nobody does.
     assert any(len(lengths) > 1 and max(lengths) > 1 for lengths in passes)
 
 
@@ -259,3 +260,29 @@ def test_the_real_model_gives_the_same_bits_however_a_prompt_is_cut(models_dir: 
                     seen.append([(e.token_id, e.logprob) for e in events])
                 assert made.loop.prefix.hits == 1
     assert all(row == seen[0] for row in seen)
+
+
+def test_up_to_eight_rows_the_real_model_gives_the_same_bits_in_company(models_dir: Path) -> None:
+    texts = [
+        "The harbour",
+        "Once upon a time",
+        "A proof begins",
+        "Rain falls on",
+        "1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3",
+    ]
+    wanted = [
+        Request(prompt=text, sampling=Sampling(max_tokens=10 + 3 * n, logprobs=1))
+        for n, text in enumerate(texts)
+    ]
+
+    def seen(handle: Handle) -> list[tuple[int, float | None]]:
+        return [(e.token_id, e.logprob) for e in handle if isinstance(e, TokenEvent)]
+
+    with Engine.load(models_dir=models_dir, threads=2, limits=Limits(prefix_bytes=0)) as made:
+        alone = [seen(made.submit(request)) for request in wanted]
+        hold = made.loop.call(lambda: time.sleep(0.2))
+        handles = [made.submit(request) for request in wanted]
+        hold.result()
+        together = [seen(handle) for handle in handles]
+        assert max(h.result().stats["batch_size_max"] for h in handles) == len(texts)
+    assert together == alone

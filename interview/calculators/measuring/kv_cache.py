@@ -76,7 +76,7 @@ def _requests(engine: Engine, tokens: int, sequences: int) -> list[Request]:
 
 
 def _sizes(engine: Engine, handles: list[Handle]) -> list[int]:
-    held = {a.request.id: a.cache.data.nbytes for a in engine.loop.active if a.cache}
+    held = {a.request.id: a.cache.n_bytes for a in engine.loop.active if a.cache}
     return [held.get(handle.id, 0) for handle in handles]
 
 
