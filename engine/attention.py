@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import torch
@@ -57,7 +58,8 @@ class Views:
         k, v = self.keys[index], self.values[index]
         if self.mask is not None:
             return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask)
-        if q.dtype == torch.bfloat16 and q.device.type == "cpu":
+        short = self.past == 0 and self.rows <= BLOCK // 2
+        if q.dtype == torch.bfloat16 and q.device.type == "cpu" and not short:
             return _blocks(q, k[0], v[0], self.past)
         return _fused(q, k[0], v[0], self.past)
 
@@ -137,12 +139,15 @@ def attend(shape: Shape, index: int, heads: Tensor, views: Sequence[Views]) -> T
     queries, new = torch.split(heads, [shape.n_heads, 2 * shape.n_kv_heads], 1)
     # The query heads of a group stand as rows of one product with the keys they share.
     grouped = queries.view(-1, shape.n_kv_heads, shape.group, shape.head_dim)
+    if len(views) == 1:
+        views[0].write(index, new)
+        return views[0].attend(index, grouped).flatten(1)
     found, row = [], 0
     for view in views:
         view.write(index, new[row : row + view.rows])
         found.append(view.attend(index, grouped[row : row + view.rows]))
         row += view.rows
-    return (found[0] if len(found) == 1 else torch.cat(found)).flatten(1)
+    return torch.cat(found).flatten(1)
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, past: int) -> Tensor:
@@ -180,6 +185,7 @@ def _blocks(q: Tensor, k: Tensor, v: Tensor, past: int) -> Tensor:
     return out
 
 
+@lru_cache(maxsize=BLOCK)
 def _later(size: int) -> Tensor:
     """True where column > row."""
     return torch.ones(size, size, dtype=torch.bool).triu_(1)
