@@ -27,6 +27,13 @@ REASONS: dict[str, FinishReason] = {"stop": "stop", "length": "length", "content
 # Settings of this engine that OpenAI's protocol hasn't; servers such as vLLM and llama.cpp take them all the same.
 EXTRA = ("top_k", "min_p", "typical_p", "repetition_penalty")
 LOCAL_ONLY = ("regex", "choices", "grammar", "quotes", "adapter")
+# Parts of the local engine that no server lets one look into.
+LOCAL_PARTS = {"tokenizer", "decoder", "loop", "grammars", "adapters", "adapter", "passages", "observe", "attach",
+               "detach", "classify", "stats"}  # fmt: skip
+
+
+class NotRemote(InvalidRequest, AttributeError):
+    """What was asked for needs the model itself; code that can do without may ask by `getattr` with a default."""
 
 
 class RemoteEngine:
@@ -44,6 +51,15 @@ class RemoteEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in LOCAL_PARTS:
+            raise NotRemote(
+                "not_remote",
+                f"this needs the model itself (its {name}), and the model runs on a server that doesn't show it: "
+                "it works without ENGINE_URL",
+            )
+        raise AttributeError(f"RemoteEngine has no {name}")
 
     def submit(self, request: Request) -> Handle:
         """Sends a request; its events arrive as the server streams. Raises `InvalidRequest` for what it can't carry."""

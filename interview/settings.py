@@ -240,6 +240,8 @@ LTI_HOSTS = env.host_names("LTI_HOSTS", [])
 
 # --- The engine -------------------------------------------------------------------------------
 MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")
+ENGINE_URL = env.http_url("ENGINE_URL", "")
+ENGINE_KEY = env.secret("ENGINE_KEY", least=8)
 ENGINE_MODEL = env.model("ENGINE_MODEL", "smollm2-135m-instruct")
 ENGINE_THREADS = env.integer("ENGINE_THREADS", 0, least=0, most=1024)
 ENGINE_CONTEXT = env.integer("ENGINE_CONTEXT", 0, least=0, most=1_048_576)

@@ -106,8 +106,11 @@ class Choice:
             "logprob": event.logprob,
             "c": self.index,
         }
-        if self.wanted and event.token_id not in engine.tokenizer.eos_ids:
-            sent["lp"] = entry(event, engine.tokenizer.label(event.token_id), self.wanted)
+        # A remote model shows no tokenizer; it sends text and never the token that ends it.
+        tokenizer = getattr(engine, "tokenizer", None)
+        if self.wanted and not (tokenizer and event.token_id in tokenizer.eos_ids):
+            label = tokenizer.label(event.token_id) if tokenizer else event.text
+            sent["lp"] = entry(event, label, self.wanted)
             self.logprobs.append(sent["lp"])
         self.job.emit("token", sent)
 

@@ -53,9 +53,14 @@ def submitted(job: Job, request: Request) -> Handle:
 
 
 def prompt_seen(engine: Engine, request: Request) -> JSON:
-    """The prompt as the model reads it: its tokens (the first and last where there are many), the window, KV bytes."""
+    """The prompt as the model reads it: its tokens (the first and last where there are many), the window, KV bytes.
+
+    Empty with a remote model, which doesn't show them.
+    """
     from engine import chat
 
+    if getattr(engine, "tokenizer", None) is None:
+        return {"count": 0, "parts": [], "tokens": [], "window": 0, "kv_bytes_per_token": 0}
     _, ids = chat.render(engine.tokenizer, request)
     half = SHOWN_PROMPT_TOKENS // 2
     shown = ids if len(ids) <= SHOWN_PROMPT_TOKENS else [*ids[:half], *ids[-half:]]

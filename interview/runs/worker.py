@@ -9,12 +9,13 @@ import threading
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import structlog
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
+from engine.errors import EngineError
 from interview.runs import chores, fairness, kinds, retention, services
 from interview.runs.connection import LOST, client
 from interview.runs.events import Publisher
@@ -46,17 +47,30 @@ class LoadedModels:
     """The language model, the embedding model and the grader of this process."""
 
     def __init__(self) -> None:
-        from engine import Embedder, Engine, Grader
+        from engine import Embedder, Grader
 
         models_dir = Path(settings.MODELS_DIR)
-        self.engine: Engine = Engine.load(
-            settings.ENGINE_MODEL,
-            models_dir=models_dir,
-            threads=settings.ENGINE_THREADS or None,
-            context=settings.ENGINE_CONTEXT or None,
-        )
+        self.engine: Engine = _remote() if settings.ENGINE_URL else _local(models_dir)
         self.embedder: Embedder = Embedder.load(models_dir)
         self.grader: Grader = Grader(self.embedder)
+
+
+def _local(models_dir: Path) -> Engine:
+    from engine import Engine
+
+    return Engine.load(
+        settings.ENGINE_MODEL,
+        models_dir=models_dir,
+        threads=settings.ENGINE_THREADS or None,
+        context=settings.ENGINE_CONTEXT or None,
+    )
+
+
+def _remote() -> Engine:
+    """A server behind the engine's own methods; kinds that look inside the model are refused by it with the reason."""
+    from engine import RemoteEngine
+
+    return cast("Engine", RemoteEngine(settings.ENGINE_URL, settings.ENGINE_MODEL, settings.ENGINE_KEY))
 
 
 class Worker:
@@ -111,7 +125,7 @@ class Worker:
             output = kinds.kind_of(run).execute(job)
         except kinds.Interrupted:
             services.run_requeue(run, event="worker_stopped", counts=False)
-        except kinds.RunFailed as error:
+        except (kinds.RunFailed, EngineError) as error:
             self._complete(job)
             services.run_fail(run, str(error), job.trace)
         except Exception:  # a failing run must never take the worker or its neighbours down

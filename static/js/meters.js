@@ -22,12 +22,13 @@ function show(meters, now) {
   if (!now) return;
   const used = now.tokens + now.made;
   const say = (name, text) => { meters.querySelector(`[data-meter="${name}"]`).textContent = text; };
-  say("window", `${grouped(used)} of ${grouped(now.window)} tokens`);
-  say("kv", `${grouped(used * now.kv_bytes_per_token)} bytes`);
+  // A remote model tells neither its window nor its cache.
+  say("window", now.window ? `${grouped(used)} of ${grouped(now.window)} tokens` : `${grouped(used)} tokens`);
+  say("kv", now.window ? `${grouped(used * now.kv_bytes_per_token)} bytes` : "–");
   const seconds = (performance.now() - now.since) / 1000;
   if (now.since && seconds > 0.2) say("speed", `${(now.made / seconds).toFixed(1)} tokens/s`);
   const bar = meters.querySelector("[data-meter-bar]");
-  bar.max = now.window;
+  bar.max = now.window || used;
   bar.value = used;
 }
 

@@ -1,0 +1,76 @@
+"""The worker with ENGINE_URL: a server that isn't ours answers, and what it can't show is refused with the reason."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from engine.registry import DEFAULT_DIR
+from interview.accounts.models import User
+from interview.runs import services
+from interview.runs.models import Run
+from interview.runs.worker import LoadedModels, Worker
+from tests.engine.test_remote import server  # noqa: F401  # `transformers serve`
+
+pytestmark = pytest.mark.django_db
+SAMPLING = {"max_tokens": 12, "temperature": 1.0, "seed": 4}
+
+
+@pytest.fixture
+def worker(server: tuple[str, str], settings: Any) -> Worker:  # noqa: F811  # the fixture
+    settings.ENGINE_URL, settings.ENGINE_MODEL = server
+    settings.MODELS_DIR = Path(os.environ.get("MODELS_DIR", str(DEFAULT_DIR)))
+    made = Worker()
+    made.models = LoadedModels()
+    return made
+
+
+def done(worker: Worker, owner: User, kind: str, body: dict[str, Any]) -> Run:
+    run = services.run_create(owner=owner, kind=kind, input=body)
+    worker.execute(str(run.pk))
+    run.refresh_from_db()
+    return run
+
+
+def test_a_generation_is_answered_by_the_server(worker: Worker, owner: User, client: Client) -> None:
+    body = {"messages": [{"role": "user", "content": "say something"}], "sampling": SAMPLING}
+    run = done(worker, owner, "generate", body)
+    output = run.output or {}
+    assert (run.state, run.reason) == ("succeeded", "")
+    assert output["text"] and output["stats"]["remote"].startswith("http://127.0.0.1")
+    assert output["usage"]["prompt_tokens"] > 0
+    assert "served by http://127.0.0.1" in str(run.trace.body["model"])
+    client.force_login(owner)
+    page = client.get(f"/playground/generate/?run={run.pk}").content.decode()
+    assert "of 0 tokens" not in page and "The prompt as the model read it" not in page
+
+
+def test_the_api_s_completion_is_answered_by_the_server(worker: Worker, owner: User) -> None:
+    body = {
+        "messages": [{"role": "user", "content": "say something"}],
+        "sampling": {**SAMPLING, "logprobs": 2},
+        "n": 2,
+    }
+    run = done(worker, owner, "chat", body)
+    assert run.state == "succeeded", run.reason
+    assert [choice["finish_reason"] for choice in (run.output or {})["choices"]]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body"),
+    [
+        ("attention", {"prompt": "a b c", "layer": 0}),
+        ("next-token", {"prompt": "a b c", "continue_ids": []}),
+        ("generate", {"prompt": "a b c", "regex": "x+", "sampling": {"max_tokens": 4}}),
+    ],
+)
+def test_what_needs_the_model_itself_is_refused_with_the_reason(
+    worker: Worker, owner: User, kind: str, body: dict[str, Any]
+) -> None:
+    run = done(worker, owner, kind, body)
+    assert run.state == "failed"
+    assert "needs the local model" in run.reason or "works without ENGINE_URL" in run.reason
