@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 import uuid
 from collections.abc import AsyncIterator
@@ -27,26 +28,45 @@ def stream_key(run_id: uuid.UUID) -> str:
 
 
 class Publisher:
-    """Writes one run's events. Tokens are gathered for 50 ms; the first goes out at once."""
+    """Writes one run's events. Tokens are gathered for 50 ms at most; the first goes out at once."""
 
     def __init__(self, run_id: uuid.UUID) -> None:
         self.key = stream_key(run_id)
         self._tokens: list[dict[str, Any]] = []
         self._flushed = 0.0
         self._lost = False
+        self._lock = threading.Lock()
+        self._timer: threading.Timer | None = None
 
     def emit(self, kind: str, data: dict[str, Any]) -> None:
         """Publish an event; `token` events are batched into `tokens`."""
-        if kind == "token":
-            self._tokens.append(data)
-            if time.monotonic() - self._flushed >= FLUSH_SECONDS:
-                self.flush()
-            return
-        self.flush()
-        self._write(kind, data)
+        with self._lock:
+            if kind == "token":
+                self._gather(data)
+            else:
+                self._flush()
+                self._write(kind, data)
 
     def flush(self) -> None:
         """Send the tokens gathered so far."""
+        with self._lock:
+            self._flush()
+
+    def _gather(self, token: dict[str, Any]) -> None:
+        """Keep a token until 50 ms are over, by a clock of its own: the next token may be long in coming."""
+        self._tokens.append(token)
+        wait = self._flushed + FLUSH_SECONDS - time.monotonic()
+        if wait <= 0:
+            self._flush()
+        elif self._timer is None:
+            self._timer = threading.Timer(wait, self.flush)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _flush(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
         if self._tokens:
             batch, self._tokens = self._tokens, []
             self._write("tokens", {"tokens": batch, "at": round(time.time(), 4)})

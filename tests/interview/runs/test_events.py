@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from typing import Any, cast
@@ -53,6 +54,16 @@ def ended(owner: User) -> Run:
     services.run_succeed(run, {"text": "all"}, {})
     publisher.emit("done", {"state": "succeeded"})
     return run
+
+
+def test_a_token_waits_no_longer_than_its_batch_however_late_the_next_one_is(owner: User) -> None:
+    publisher = events.Publisher(uuid.uuid4())
+    for index in range(2):
+        publisher.emit("token", {"i": index})
+    assert connection.client().xlen(publisher.key) == 1, "the first goes out at once"
+    time.sleep(3 * events.FLUSH_SECONDS)
+    rows: Any = connection.client().xrange(publisher.key)
+    assert [[t["i"] for t in json.loads(fields["data"])["tokens"]] for _, fields in rows] == [[0], [1]]
 
 
 def test_a_late_reader_gets_everything(ended: Run) -> None:
