@@ -19,7 +19,7 @@ from typing import Any
 
 import torch
 
-from engine import bench_own, registry
+from engine import bench_own, bench_table, registry
 from engine.bench_peers import KINDS, Apart, Peer
 from engine.bench_prompts import ids_of
 from engine.errors import EngineError, ModelError
@@ -43,12 +43,18 @@ def parser() -> argparse.ArgumentParser:
     )
     found.add_argument("--only", action="append", choices=sorted(GROUPS), default=[], help="may be repeated")
     found.add_argument("--json", action="store_true", help="one JSON object instead of the table")
+    found.add_argument(
+        "--saved", type=Path, action="append", help="files of --json output: their table instead of measuring"
+    )
     return found
 
 
 def main(argv: Sequence[str]) -> int:
     """Measures and prints; 1 when a peer isn't installed."""
     options = parser().parse_args(argv)
+    if options.saved:
+        print(bench_table.markdown(bench_table.read(options.saved)))
+        return 0
     models_dir = Path(os.environ.get("PREFILL_MODELS_DIR", str(registry.DEFAULT_DIR)))
     try:
         found = measure(options, models_dir)

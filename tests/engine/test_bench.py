@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engine import bench, bench_own
+from engine import bench, bench_own, bench_table
 from engine.bench_prompts import ids_of, prompt_of
 from engine.llm import Engine
 
@@ -67,3 +67,27 @@ def test_a_peer_that_is_missing_says_what_to_install(
     monkeypatch.setattr(bench_peers, "find_spec", lambda name: None)
     assert bench.main(["--against", "llama.cpp", "--only", "decode"]) == 1
     assert "pip install" in capsys.readouterr().out
+
+
+DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
+
+
+def test_the_manual_s_table_is_the_saved_results(capsys: Any) -> None:
+    assert bench.main(["--saved", str(DOCS / "engine-bench.json")]) == 0
+    table = capsys.readouterr().out.strip()
+    assert table in (DOCS / "engine.md").read_text()
+
+
+def test_a_target_is_reached_or_missed_by_the_figure() -> None:
+    def row(gain: float, extra: float) -> str:
+        entry = {
+            "value": 10.0,
+            "unit": "tokens/s",
+            "peers": {"transformers": 10 / gain},
+            "ratio": {"transformers": gain},
+        }
+        measures = {"decode": entry, "constraint_extra": {"value": extra, "unit": "%"}}
+        return bench_table.markdown({"measures": measures})
+
+    assert "2.5× reached, 1.0× **missed**" in row(2.5, 6) and "≤ 5 **missed**" in row(2.5, 6)
+    assert "2.5× **missed**" in row(2.49, 5) and "≤ 5 reached" in row(2.49, 5)
