@@ -10,17 +10,23 @@ from django.db import transaction
 
 from interview.accounts.models import User
 from interview.plain_text import storable_json
+from interview.questions.own_selectors import content_of
 from interview.teaching.errors import TeachingRefused
 from interview.teaching.models import LARGEST_POINTS, QuestionSet, SetItem
 from interview.teaching.selectors.sets import usable_questions
+from interview.teaching.services.set_questions import questions_bring
 from interview.teaching.services.sets import ITEM_LIMIT
 
 FORMAT = "prefill-set-1"
 
 
 def set_document(question_set: QuestionSet) -> dict[str, Any]:
-    """The set with its order, sections, points and notes; questions by their id and, for people, their title."""
-    items = question_set.items.select_related("question")
+    """The set with its order, sections, points and notes; questions by their id and, for people, their title.
+
+    The owner's own questions are in it whole, so that the file works on another account; nobody else's are.
+    """
+    items = list(question_set.items.select_related("question__rubric"))
+    own = [item.question for item in items if item.question.owner_id == question_set.owner_id]
     return {
         "format": FORMAT,
         "title": question_set.title,
@@ -35,6 +41,7 @@ def set_document(question_set: QuestionSet) -> dict[str, Any]:
             }
             for item in items
         ],
+        "questions": {question.pk: content_of(question).to_dict() for question in own},
     }
 
 
@@ -43,12 +50,14 @@ def set_import(*, owner: User, data: bytes) -> tuple[QuestionSet, list[str]]:
     """A new set from a file, and what was left out and why. Raises TeachingRefused when it is no set at all."""
     document = _document(data)
     known = usable_questions(owner).in_bulk([str(row.get("question", "")) for row in document["items"]])
+    brought, unusable = questions_bring(owner, document, set(known))
+    known |= brought
     made = QuestionSet.objects.create(
         owner=owner,
         title=str(document.get("title") or "Imported set")[:120],
         about=str(document.get("about") or "")[:5_000],
     )
-    faults: list[str] = []
+    faults: list[str] = unusable
     items: dict[str, SetItem] = {}
     for number, row in enumerate(document["items"], start=1):
         fault = _row_fault(row, known, items)
@@ -75,6 +84,8 @@ def _document(data: bytes) -> dict[str, Any]:
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise TeachingRefused(f"This file is not a question set: its “format” must be “{FORMAT}”.")
     items = document.get("items")
+    if not isinstance(document.get("questions", {}), dict):
+        raise TeachingRefused("The set’s “questions” must be an object from a question’s id to the question.")
     if not isinstance(items, list) or not all(isinstance(row, dict) for row in items):
         raise TeachingRefused("The set’s “items” must be a list of objects, each with a “question”.")
     if len(items) > ITEM_LIMIT:

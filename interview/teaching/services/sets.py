@@ -129,7 +129,8 @@ def _touch(question_set: QuestionSet) -> None:
 
 @transaction.atomic
 def set_duplicate(*, question_set: QuestionSet, owner: User) -> QuestionSet:
-    """A copy that belongs to `owner`; changes to either leave the other alone."""
+    """A copy that belongs to `owner`; changes to either leave the other alone. Notes are for whoever wrote them."""
+    own = question_set.owner_id == owner.pk
     copy = QuestionSet.objects.create(
         owner=owner, title=f"Copy of {question_set.title}"[:120], about=question_set.about
     )
@@ -140,7 +141,7 @@ def set_duplicate(*, question_set: QuestionSet, owner: User) -> QuestionSet:
             position=item.position,
             section=item.section,
             points=item.points,
-            note=item.note,
+            note=item.note if own else "",
         )
         for item in question_set.items.all()
     )

@@ -11,10 +11,15 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
+from interview.accounts.models import User
+from interview.questions.models import Question, Topic
+from interview.questions.own_selectors import content_of
+from interview.questions.own_services import question_write
 from interview.teaching.models import QuestionSet, SetItem
 from interview.teaching.selectors.sets import set_items
 from interview.teaching.services.set_files import set_document
-from interview.teaching.services.sets import items_add, set_create
+from interview.teaching.services.sets import items_add, set_create, set_duplicate
+from tests.interview.questions.own import full
 from tests.interview.teaching.conftest import World, client_of, question_make, set_make
 
 pytestmark = pytest.mark.django_db
@@ -136,6 +141,7 @@ def test_a_published_set_is_read_and_copied_by_others(world: World) -> None:
     client_of(world.stranger).post(reverse("teaching:set_duplicate", args=[world.question_set.pk]))
     copy = QuestionSet.objects.get(owner=world.stranger)
     assert order(copy) == order(world.question_set)
+    assert set(copy.items.values_list("note", flat=True)) == {""}, "notes are for whoever wrote them"
     copy.items.all().delete()
     assert len(order(world.question_set)) == 3
 
@@ -167,6 +173,61 @@ def test_a_set_survives_its_file(world: World) -> None:
     client.post(reverse("teaching:set_import"), {"file": file})
     copy = QuestionSet.objects.exclude(pk=world.question_set.pk).get()
     assert set_document(copy) == set_document(world.question_set)
+
+
+def own_question(owner: User, **changes: Any) -> Question:
+    Topic.objects.get_or_create(id="kv-cache", defaults={"title": "The KV cache", "summary": "x"})
+    question, _ = question_write(owner=owner, content=full(**changes))
+    return question
+
+
+def send_back(user: User, file: bytes) -> QuestionSet:
+    upload = SimpleUploadedFile("set.json", file)
+    answer = client_of(user).post(reverse("teaching:set_import"), {"file": upload})
+    assert answer.status_code == 302, answer.content.decode()
+    return QuestionSet.objects.filter(owner=user).latest("created")
+
+
+def test_a_set_with_own_questions_moves_to_another_account_whole(world: World) -> None:
+    mine = own_question(world.owner)
+    items_add(question_set=world.question_set, questions=[mine])
+    save(world, **{key(world, mine.pk, "note"): "hint", key(world, mine.pk, "points"): "2.5"})
+    file = client_of(world.owner).get(reverse("teaching:set_export", args=[world.question_set.pk])).content
+    copy = send_back(world.stranger, file)
+    theirs = copy.items.get(question__owner=world.stranger)
+    assert content_of(theirs.question) == content_of(mine) and theirs.question.pk != mine.pk
+    assert (theirs.note, str(theirs.points), theirs.position) == ("hint", "2.50", 4)
+    assert send_back(world.stranger, file).items.get(position=4).question == theirs.question, "once is enough"
+    again = set_document(copy)
+    assert again["items"][:3] == set_document(world.question_set)["items"][:3]
+    assert list(again["questions"].values()) == list(set_document(world.question_set)["questions"].values())
+
+
+def test_an_import_overwrites_no_question(world: World) -> None:
+    mine = own_question(world.owner)
+    other = own_question(world.stranger, title="Something else under the same id")
+    items_add(question_set=world.question_set, questions=[mine])
+    file = json.dumps(set_document(world.question_set)).encode()
+    copy = send_back(world.stranger, file)
+    other.refresh_from_db()
+    assert other.title == "Something else under the same id"
+    assert copy.items.get(position=4).question.title == mine.title
+    assert send_back(world.owner, file).items.get(position=4).question == mine
+
+
+def test_a_copied_set_gives_nobody_elses_question_away(world: World) -> None:
+    mine = own_question(world.owner)
+    items_add(question_set=world.question_set, questions=[mine])
+    copy = set_duplicate(question_set=world.question_set, owner=world.stranger)
+    assert set_document(copy)["questions"] == {}
+
+
+@pytest.mark.parametrize("body", [{}, {"prompt": ""}, [], "x", {"uid": "a", "prompt": "b", "strong": 1}])
+def test_a_broken_question_in_a_file_is_told(world: World, body: Any) -> None:
+    document = {"format": "prefill-set-1", "items": [{"question": "own-1"}], "questions": {"own-1": body}}
+    file = SimpleUploadedFile("s.json", json.dumps(document).encode())
+    page = client_of(world.owner).post(reverse("teaching:set_import"), {"file": file}, follow=True)
+    assert "The question “own-1” in the file can&#x27;t be used" in page.content.decode()
 
 
 def test_what_an_import_leaves_out_is_told(world: World) -> None:
