@@ -65,6 +65,7 @@ urlpatterns = [
     path(f"{ASSIGNMENT}start/", work.attempt_start, name="attempt_start"),
     path(f"{ASSIGNMENT}review/", grading.review_queue, name="review_queue"),
     path(f"{ASSIGNMENT}gradebook/", gradebook.gradebook, name="gradebook"),
+    path(f"{ASSIGNMENT}gradebook/questions/", gradebook.question_points, name="question_points"),
     path(f"{ASSIGNMENT}gradebook/upload/", gradebook.gradebook_upload, name="gradebook_upload"),
     re_path(
         r"^classes/(?P<class_id>[0-9a-f-]{36})/assignments/(?P<assignment_id>[0-9a-f-]{36})/"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from interview.questions.models import Question
 from interview.teaching.models import Answer, AssignedQuestion, Assignment, Classroom, Membership
+from interview.teaching.selectors.question_points import ruled_states
 
 WORST = 5
 MISSED = ("missing", "contradicted", "partial")
@@ -41,7 +43,7 @@ class Misconception:
 def missed(
     classroom: Classroom, assignment: Assignment | None = None
 ) -> tuple[list[MissedPoint], list[Misconception]]:
-    """The key points missed most by those who are in, and the commonest misconceptions; three queries.
+    """The key points missed most by those who are in, and the commonest misconceptions; four queries.
 
     Every answer that was handed in and assessed counts once per learner and question: the last one.
     """
@@ -56,22 +58,25 @@ def missed(
         answers = answers.filter(item__assignment=assignment)
     last: dict[tuple[int, str], tuple[Any, ...]] = {}
     for row in answers.order_by("submission__submitted").values_list(
-        "submission__owner_id", "item__question_id", "item_id", "verdict", "share"
+        "submission__owner_id", "item__question_id", "item_id", "verdict", "pk"
     ):
         last[row[0], row[1]] = row
-    return _ranked(list(last.values()))
+    return _ranked(list(last.values()), ruled_states(answers))
 
 
-def _ranked(rows: list[tuple[Any, ...]]) -> tuple[list[MissedPoint], list[Misconception]]:
+def _ranked(
+    rows: list[tuple[Any, ...]], ruled: Mapping[int, Mapping[str, str]]
+) -> tuple[list[MissedPoint], list[Misconception]]:
     asked: Counter[tuple[str, str]] = Counter()
     failed: Counter[tuple[str, str]] = Counter()
     wrong: Counter[tuple[str, str]] = Counter()
     item_of: dict[str, int] = {}
-    for _, question_id, item_id, verdict, _ in rows:
+    for _, question_id, item_id, verdict, answer_id in rows:
         item_of[question_id] = item_id
-        for point in verdict["points"]:
-            asked[question_id, point["id"]] += 1
-            failed[question_id, point["id"]] += point["state"] in MISSED
+        states = {point["id"]: point["state"] for point in verdict["points"]}
+        for point, state in {**states, **ruled.get(answer_id, {})}.items():
+            asked[question_id, point] += 1
+            failed[question_id, point] += state in MISSED
         for shown in verdict["misconceptions"]:
             wrong[question_id, shown["right"]] += 1
     items = AssignedQuestion.objects.select_related("question", "rubric").in_bulk(item_of.values())

@@ -21,6 +21,7 @@ from interview.teaching.roster_text import decoded
 from interview.teaching.selectors import gradebook as selectors
 from interview.teaching.selectors import overview
 from interview.teaching.selectors.gradebook import Cell, Matrix, Row
+from interview.teaching.selectors.question_points import question_points as points_of_questions
 from interview.teaching.selectors.tables import answers_table, course_table, matrix_table
 from interview.teaching.services import upload
 from interview.teaching.services.grading import access_note
@@ -58,6 +59,17 @@ def gradebook(request: AccountRequest, class_id: uuid.UUID, assignment_id: uuid.
         "states": [selectors.DONE, selectors.PENDING, selectors.WORKING, selectors.NOT_IN],
     }
     return render(request, "teaching/gradebook.html", context)
+
+
+@reads
+def question_points(request: AccountRequest, class_id: uuid.UUID, assignment_id: uuid.UUID) -> HttpResponse:
+    """Every question of an assignment with how its key points went and the misconceptions seen."""
+    seat = seat_of(request.user, class_id, STAFF)
+    assignment = assignment_or_404(seat, assignment_id)
+    attempts_settle(assignment=assignment)
+    lines = points_of_questions(selectors.matrix(assignment))
+    context = {"seat": seat, "tab": "grades", "assignment": assignment, "lines": lines}
+    return render(request, "teaching/question_points.html", context)
 
 
 def _body(book: Matrix, seat: Seat) -> SafeString:

@@ -215,6 +215,7 @@ ROUTES: dict[str, tuple[str, Args, dict[str, Any], tuple[int, ...]]] = {
     "work_attachment": ("get", work_attachment, {}, (302, 404, 302, 404, 404, 404)),
     "review_queue": ("get", assignment, {}, (302, 404, 403, 200, 200, 200)),
     "gradebook": ("get", assignment, {}, (302, 404, 403, 200, 200, 200)),
+    "question_points": ("get", assignment, {}, (302, 404, 403, 200, 200, 200)),
     "gradebook_upload": ("get", assignment, {}, (302, 404, 403, 200, 200, 200)),
     "gradebook_file": ("get", scores_csv, {}, (302, 404, 403, 200, 200, 200)),
     "items": ("get", assignment, {}, (302, 404, 403, 403, 200, 200)),
