@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -34,10 +35,14 @@ class Turn:
         return self.running, self.served.timestamp() if self.served else 0.0, self.oldest
 
 
-def turns() -> list[Turn]:
-    """Owners with queued runs in the order they are served; those with as many running as they may are left out."""
+def turns(full: Collection[str] = ()) -> list[Turn]:
+    """Owners with queued runs in the order they are served; those with as many running as they may are left out.
+
+    Kinds of which a worker does as many as it may (`full`) are passed over.
+    """
     waiting = dict(
         Run.objects.filter(state=QUEUED, attempt__lt=ATTEMPT_CAP)
+        .exclude(kind__in=full)
         .order_by()
         .values_list("owner")
         .annotate(oldest=Min("created"))
@@ -61,22 +66,23 @@ def turns() -> list[Turn]:
     return sorted(allowed, key=lambda turn: turn.order)
 
 
-def next_run() -> uuid.UUID | None:
+def next_run(full: Collection[str] = ()) -> uuid.UUID | None:
     """The run whose turn it is: the oldest of the owner who comes next."""
-    for turn in turns():
+    for turn in turns(full):
         queued = Run.objects.filter(owner=turn.owner, state=QUEUED, attempt__lt=ATTEMPT_CAP)
+        queued = queued.exclude(kind__in=full)
         found = queued.order_by("created", "pk").values_list("pk", flat=True).first()
         if found is not None:
             return found
     return None
 
 
-def run_claim_next(*, worker: str) -> Run | None:
+def run_claim_next(*, worker: str, full: Collection[str] = ()) -> Run | None:
     """Take the run whose turn it is for this worker; None when there is nothing to take."""
     from interview.runs.services import run_claim
 
     for _ in range(TRIES):
-        candidate = next_run()
+        candidate = next_run(full)
         if candidate is None:
             return None
         claimed = run_claim(str(candidate), worker=worker)
@@ -92,6 +98,11 @@ def held_back(owner_id: int) -> Run | None:
     if Run.objects.filter(owner=owner_id, state=RUNNING).count() >= settings.RUN_PARALLEL_LIMIT:
         return None
     return Run.objects.filter(owner=owner_id, state=QUEUED).order_by("created", "pk").first()
+
+
+def passed_over(kind: str) -> Run | None:
+    """A queued run of a kind one of whose runs has ended: its message may have been spent while the kind was full."""
+    return Run.objects.filter(kind=kind, state=QUEUED).order_by("created", "pk").first()
 
 
 def place_of(run: Run) -> int:

@@ -98,6 +98,7 @@ class Kind:
     `replays` is on where the output depends on nothing but the input and the model, so that it can be done again;
     `pin` then puts what was drawn (from the trace) into the input, where that is more than the sampling's seed.
     `shown` gives the template and context by which a shared run is read: of the run, the query and the page's address.
+    `at_once` is how many of them one worker does at a time where more would only stand in each other's way.
     A kind with a `check` may be queued through the API: it returns the input to store or raises InputRefused.
     """
 
@@ -112,6 +113,7 @@ class Kind:
     replays: bool = False
     pin: Callable[[JSON, JSON], JSON] | None = None
     shown: Callable[[Run, Mapping[str, str], str], tuple[str, JSON]] | None = None
+    at_once: int | None = None
 
 
 _kinds: dict[str, Kind] = {}
@@ -139,6 +141,11 @@ def checked_input(kind: str, body: JSON) -> JSON:
     if found is None or found.check is None:
         raise InputRefused("unknown_kind", f"Unknown kind {kind!r}. Allowed: {', '.join(public)}.")
     return found.check(body)
+
+
+def limited() -> dict[str, int]:
+    """Kinds of which one worker does only so many at a time."""
+    return {kind.name: kind.at_once for kind in _kinds.values() if kind.at_once is not None}
 
 
 def quota_kinds() -> list[str]:

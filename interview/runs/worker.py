@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 import threading
 import time
 import traceback
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 CANCEL_POLL_SECONDS = 0.2
 CHORE_SECONDS = 5.0
+SWITCH_SECONDS = 0.0005
 PRUNE_SECONDS = 3600.0
 TOO_LONG = "It took longer than {} s, the most a run may take. Ask for less, or raise the limit."
 EPOCH_KEY = "prefill:queue-epoch"
@@ -83,9 +86,12 @@ class Worker:
         self.stopping = threading.Event()
         self.chores: threading.Thread | None = None
         self._lock = threading.Lock()
+        self._taking = threading.Lock()
 
     def boot(self) -> None:
         """Load the models, take back runs of workers of this host that are gone, start the keeper."""
+        # A thread that comes back from the database waits this long for one that computes, and holds locks meanwhile.
+        sys.setswitchinterval(SWITCH_SECONDS)
         threading.Thread(target=self._keep, name="keeper", daemon=True).start()
         started = time.monotonic()
         self.models = LoadedModels()
@@ -101,22 +107,39 @@ class Worker:
         """
         if self.stopping.is_set() or self.models is None:
             return
-        run = fairness.run_claim_next(worker=self.name)
-        if run is None:
+        taken = self._take(self.models)
+        if taken is None:
             return
-        run_id = str(run.pk)
-        publisher = Publisher(run.pk)
-        job = kinds.Job(run=run, models=self.models, emit=publisher.emit, stopping=self.stopping)
-        publisher.emit("started", {"attempt": run.attempt})
-        with self._lock:
-            self.jobs[run_id] = job
+        job, publisher = taken
+        publisher.emit("started", {"attempt": job.run.attempt})
         try:
             state = self._attempt(job)
         finally:
             with self._lock:
-                self.jobs.pop(run_id, None)
+                self.jobs.pop(str(job.run.pk), None)
         publisher.emit("done" if state != "queued" else "restart", {"state": state})
+        self._wake_after(job.run)
+
+    def _take(self, models: LoadedModels) -> tuple[kinds.Job, Publisher] | None:
+        """The next run as a job; one thread at a time, so that no kind gets more than it may."""
+        with self._taking:
+            with self._lock:
+                doing = Counter(job.run.kind for job in self.jobs.values())
+            full = [name for name, most in kinds.limited().items() if doing[name] >= most]
+            run = fairness.run_claim_next(worker=self.name, full=full)
+            if run is None:
+                return None
+            publisher = Publisher(run.pk)
+            job = kinds.Job(run=run, models=models, emit=publisher.emit, stopping=self.stopping)
+            with self._lock:
+                self.jobs[str(run.pk)] = job
+        return job, publisher
+
+    def _wake_after(self, run: Run) -> None:
+        """Wake what may have been passed over while this run was going."""
         if waiting := fairness.held_back(run.owner_id):
+            services.run_wake(waiting)
+        if run.kind in kinds.limited() and (waiting := fairness.passed_over(run.kind)):
             services.run_wake(waiting)
 
     def _attempt(self, job: kinds.Job) -> str:

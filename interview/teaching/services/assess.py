@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
@@ -18,18 +19,19 @@ from interview.teaching.services.work import KIND
 
 
 @transaction.atomic
-def answer_assessed(*, answer: Answer, verdict: Mapping[str, Any]) -> None:
-    """Keep a verdict and what follows from it."""
-    rulings = [
-        Ruling(row.point, row.state, row.share)
-        for row in Override.objects.filter(answer=answer, removed__isnull=True)
-    ]
-    Answer.objects.filter(pk=answer.pk).update(
-        verdict=verdict,
-        grader=verdict["grader"],
-        graded=timezone.now(),
-        share=share_of(verdict, answer.item.rubric.body, rulings),
-        review="" if rulings else review_reason(verdict),
+def answers_assessed(found: Sequence[tuple[Answer, Mapping[str, Any]]]) -> None:
+    """Keep verdicts and what follows from them, in one write: a class that hands in at once waits for the writers."""
+    rulings: dict[int, list[Ruling]] = defaultdict(list)
+    active = Override.objects.filter(answer__in=[answer.pk for answer, _ in found], removed__isnull=True)
+    for row in active.order_by("created", "id"):
+        rulings[row.answer_id].append(Ruling(row.point, row.state, row.share))
+    for answer, verdict in found:
+        mine = rulings[answer.pk]
+        answer.verdict, answer.grader, answer.graded = verdict, verdict["grader"], timezone.now()
+        answer.share = share_of(verdict, answer.item.rubric.body, mine)
+        answer.review = "" if mine else review_reason(verdict)
+    Answer.objects.bulk_update(
+        [answer for answer, _ in found], ["verdict", "grader", "graded", "share", "review"]
     )
 
 

@@ -212,17 +212,16 @@ def receipt_document(submission: Submission, answers: list[Answer]) -> dict[str,
 def _close_if_over(submission: Submission, window: Window, now: datetime) -> bool:
     """Hand an attempt in as it stands when its time is up."""
     ends = window.ends(submission.started)
-    if to_second(now) <= ends:
+    if to_second(now) <= ends:  # most pages end here, without waiting for whoever writes
         return False
-    locked = (
-        Submission.objects.select_for_update().select_related("assignment", "owner").get(pk=submission.pk)
-    )
-    if locked.submitted is None:
-        _finish(locked, ends, automatic=True)
+    with transaction.atomic():
+        locked = Submission.objects.select_for_update().select_related("assignment", "owner")
+        row = locked.get(pk=submission.pk)
+        if row.submitted is None:
+            _finish(row, ends, automatic=True)
     return True
 
 
-@transaction.atomic
 def attempt_settle(*, submission: Submission) -> Submission:
     """A submission as it is now: handed in by the clock if its time is up."""
     if submission.submitted is None:
@@ -246,6 +245,5 @@ def attempts_settle(*, assignment: Assignment | None = None, limit: int = 500) -
     n_closed = 0
     for row in rows:
         window = window_of(row.assignment, extensions.get((row.assignment_id, row.owner_id)))
-        with transaction.atomic():
-            n_closed += _close_if_over(row, window, now)
+        n_closed += _close_if_over(row, window, now)
     return n_closed

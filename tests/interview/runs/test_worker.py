@@ -61,3 +61,31 @@ def test_an_unknown_kind_fails_and_takes_nothing_down(owner: User, worker: Worke
     worker.execute(str(run.pk))
     run.refresh_from_db()
     assert run.state == "failed"
+
+
+def test_a_kind_with_a_limit_leaves_the_threads_to_others(
+    owner: User, other: User, worker: Worker, monkeypatch: Any
+) -> None:
+    seen: list[tuple[str, list[str]]] = []
+
+    def looks(job: kinds.Job) -> dict[str, Any]:
+        """While one of the limited kind is going, another thread takes the next message."""
+        running = [each.run.kind for each in worker.jobs.values()]
+        seen.append((job.run.kind, running))
+        if len(seen) == 1:
+            worker.execute("any")
+        return {}
+
+    kinds.register(kinds.Kind(name="one-at-a-time", title="One", execute=looks, at_once=1))
+    kinds.register(kinds.Kind(name="waits", title="Waits", execute=looks))
+    monkeypatch.setattr(services, "run_wake", lambda run: woken.append(run.kind))
+    woken: list[str] = []
+    for _ in range(3):
+        Run.objects.create(owner=owner, kind="one-at-a-time", input={}, input_hash="0")
+    Run.objects.create(owner=other, kind="waits", input={}, input_hash="0")
+    worker.execute("any")
+    assert [kind for kind, _ in seen] == ["one-at-a-time", "waits"]
+    assert seen[1][1].count("one-at-a-time") == 1
+    assert "one-at-a-time" in woken, "the next of the kind is woken when one has ended"
+    worker.execute("any")
+    assert Run.objects.filter(kind="one-at-a-time", state="succeeded").count() == 2

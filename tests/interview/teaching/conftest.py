@@ -25,7 +25,7 @@ from interview.teaching.models import (
     SetItem,
     Submission,
 )
-from interview.teaching.services.assess import answer_assessed, submission_ended
+from interview.teaching.services.assess import answers_assessed, submission_ended
 from interview.teaching.services.assignments import assignment_create
 from interview.teaching.services.classes import class_create
 from interview.teaching.services.sets import items_add, set_create
@@ -157,10 +157,8 @@ def work_on(assignment: Assignment, learner: User, text: str = "Some words.") ->
 
 def assess(submission: Submission, share: float = 1.0, **verdict: Any) -> Submission:
     """What the worker does with a submission, with this verdict on every answer that has none."""
-    for answer in submission.answers.select_related("item__rubric").filter(
-        verdict__isnull=True, share__isnull=True
-    ):
-        answer_assessed(answer=answer, verdict=verdict_of(share, **verdict))
+    waiting = submission.answers.select_related("item__rubric").filter(verdict__isnull=True, share=None)
+    answers_assessed([(answer, verdict_of(share, **verdict)) for answer in waiting])
     assert submission.run is not None
     submission_ended(submission.run)
     submission.refresh_from_db()

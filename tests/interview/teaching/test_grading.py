@@ -16,7 +16,7 @@ from interview.teaching.models import Answer, Assignment, Dispute, Override, Reg
 from interview.teaching.scoring import CREDIT, Ruling, share_of
 from interview.teaching.selectors.assignments import counted, submission_list, window_for
 from interview.teaching.selectors.review import queue
-from interview.teaching.services.assess import answer_assessed, submission_ended
+from interview.teaching.services.assess import answers_assessed, submission_ended
 from interview.teaching.services.grading import (
     dispute_open,
     normalised,
@@ -103,7 +103,7 @@ def test_the_automatic_grader_run_again_leaves_rulings_alone(world: World) -> No
     submission = handed_in(world.assignment, world.learner, share=0.5)
     answer = first(submission)
     override_points(answer=answer, author=world.owner, points=Decimal(2), reason="Right.")
-    answer_assessed(answer=answer, verdict=verdict_of(0.0))
+    answers_assessed([(answer, verdict_of(0.0))])
     answer.refresh_from_db()
     assert answer.share == 1.0 and answer.verdict == verdict_of(0.0)
 
@@ -137,9 +137,9 @@ def test_equal_answers_get_the_same_ruling(world: World) -> None:
 def test_the_queue_puts_disputes_first_then_what_nobody_assessed(world: World) -> None:
     submission = hand_in(submission=work_on(world.assignment, world.learner))
     answers = list(submission.answers.select_related("item__rubric").order_by("item__position"))
-    answer_assessed(answer=answers[0], verdict=verdict_of(0.5, flags=("needs_review",)))
-    answer_assessed(answer=answers[1], verdict=verdict_of(0, flags=("not_english",), label="not_assessed"))
-    answer_assessed(answer=answers[2], verdict=verdict_of(1.0))
+    answers_assessed([(answers[0], verdict_of(0.5, flags=("needs_review",)))])
+    answers_assessed([(answers[1], verdict_of(0, flags=("not_english",), label="not_assessed"))])
+    answers_assessed([(answers[2], verdict_of(1.0))])
     assert submission.run is not None
     submission_ended(submission.run)
     dispute_open(answer=answers[2], comment="I said more.")
@@ -187,6 +187,9 @@ def test_changed_points_show_everywhere(world: World) -> None:
         "gradebook": client_of(world.owner).get(reverse("teaching:gradebook", args=args)),
         "course": client_of(world.owner).get(reverse("teaching:course", args=args[:1])),
         "staff": client_of(world.owner).get(reverse("teaching:assignment", args=args)),
+        "learner": client_of(world.owner).get(
+            reverse("teaching:learner", args=[args[0], world.seat(world.learner).pk])
+        ),
     }
     assert {name for name, page in pages.items() if "9.5" not in page.content.decode()} == set()
 
