@@ -51,7 +51,7 @@ def render_template(template: str, messages: Sequence[Mapping[str, Any]], **extr
 
 def _shield(text: str, tokenizer: ModelTokenizer, mark: str) -> str:
     """Breaks every special token in the text with `mark`, lest it be taken for the template's own."""
-    return tokenizer._special_pattern.sub(lambda m: m[0][0] + mark + m[0][1:], text)
+    return tokenizer.encoding.splitter.sub(lambda m: m[0][0] + mark + m[0][1:], text)
 
 
 def render(tokenizer: ModelTokenizer, request: Request) -> tuple[str, list[int]]:
@@ -98,11 +98,8 @@ def _rendered(tokenizer: ModelTokenizer, request: Request) -> tuple[str, list[in
 def _encode_marked(tokenizer: ModelTokenizer, text: str, mark: str) -> list[int]:
     """Special tokens of the template become ids; those a user wrote hold the mark and stay text."""
     ids: list[int] = []
-    for piece in tokenizer._special_pattern.split(text):
-        if piece in tokenizer.special:
-            ids.append(tokenizer.special[piece])
-        elif piece:
-            ids.extend(tokenizer.encode_text(piece.replace(mark, "")))
+    for piece, token in tokenizer.encoding.split(text):
+        ids += tokenizer.encode_text(piece.replace(mark, "")) if token is None else [token]
     return ids
 
 

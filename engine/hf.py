@@ -13,10 +13,11 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from engine.decoder import Decoder, Shape
+from engine.encoders import byte_letters
 from engine.errors import ModelError
 from engine.registry import Format
 from engine.rope import RopeKind, RopeScaling
-from engine.tokenizer import END_OF_TEXT, ModelTokenizer, byte_letters
+from engine.tokenizer import END_OF_TEXT, ModelTokenizer
 from engine.weights import Get, build_decoder
 
 FAMILIES = ("llama", "mistral", "qwen2", "qwen3")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.encoding import places
 from engine.tokenizer import ModelTokenizer
 
 OPENING = "Passage:"
@@ -34,19 +35,9 @@ def encode_passage(tokenizer: ModelTokenizer, text: str) -> Encoded:
     """Ids of the opening and the passage; at most MAX_PASSAGE tokens of the text are kept."""
     opening = tokenizer.with_bos(tokenizer.encode_text(OPENING))
     ids = tokenizer.encode_text(f" {text}")[:MAX_PASSAGE]
-    return Encoded((*opening, *ids), len(opening), _spans(tokenizer, ids, text))
-
-
-def _spans(tokenizer: ModelTokenizer, ids: list[int], text: str) -> Spans:
-    """The characters that each token's bytes touch; a space stands before the text and counts for none."""
-    owner = [i for i, char in enumerate(text) for _ in char.encode("utf-8", "surrogatepass")]
-    found, at = [], -1
-    for token in ids:
-        after = at + len(tokenizer.token_bytes[token])
-        touched = owner[max(0, at) : after]
-        found.append((touched[0], touched[-1] + 1) if touched else (0, 0))
-        at = after
-    return tuple(found)
+    # A space stands before the text and counts for none of its characters.
+    spans = places([len(tokenizer.token_bytes[i]) for i in ids], text, before=1)
+    return Encoded((*opening, *ids), len(opening), tuple(spans))
 
 
 def encode_question(tokenizer: ModelTokenizer, question: str) -> list[int]:

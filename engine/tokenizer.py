@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +9,8 @@ from typing import Any
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
 
+from engine.encoders import byte_letters
+from engine.encoding import Encoding
 from engine.errors import ModelError
 
 # Names under which models spell "the text ends here"; every one of them that a vocabulary holds ends an
@@ -35,11 +36,18 @@ LLAMA3_SPLIT = (
 QWEN2_SPLIT = LLAMA3_SPLIT.replace(r"\p{N}{1,3}", r"\p{N}")
 
 
-def byte_letters() -> dict[str, int]:
-    """GPT-2's printable letter for each byte, inverted (Radford et al. 2019, `bytes_to_unicode`)."""
-    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    moved = [b for b in range(256) if b not in plain]
-    return {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(moved)}
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A model's own tokenizer as an `Encoder`."""
+
+    encode_text: Callable[[str], list[int]]
+    token_bytes: list[bytes]
+
+    def plain(self, text: str) -> list[int]:
+        return self.encode_text(text)
+
+    def spelling(self, token: int) -> bytes:
+        return self.token_bytes[token]
 
 
 @dataclass
@@ -68,21 +76,13 @@ class ModelTokenizer:
         return len(self.token_bytes)
 
     @cached_property
-    def _special_pattern(self) -> re.Pattern[str]:
-        longest_first = sorted(self.special, key=len, reverse=True)
-        return re.compile("(" + "|".join(map(re.escape, longest_first)) + ")" if longest_first else r"(?!)()")
+    def encoding(self) -> Encoding:
+        """The face that every tokenizer has: policies for control tokens, bytes, places in a text."""
+        return Encoding(_Own(self.encode_text, self.token_bytes), self.special)
 
     def encode(self, text: str, *, allow_special: bool = False) -> list[int]:
         """Token ids; special tokens written in the text act as such only with `allow_special`."""
-        if not allow_special:
-            return self.encode_text(text)
-        ids: list[int] = []
-        for piece in self._special_pattern.split(text):
-            if piece in self.special:
-                ids.append(self.special[piece])
-            elif piece:
-                ids.extend(self.encode_text(piece))
-        return ids
+        return self.encoding.encode(text, "control" if allow_special else "text")
 
     def with_bos(self, ids: list[int]) -> list[int]:
         """Adds the begin-of-text id where the model wants one and it isn't there yet."""

@@ -9,11 +9,12 @@ from tokenizers import Tokenizer, decoders, models
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from engine.decoder import Decoder
+from engine.encoders import byte_letters
 from engine.hf import from_state
 from engine.limits import Limits
 from engine.llm import Engine
 from engine.registry import ModelCard
-from engine.tokenizer import ModelTokenizer, byte_letters
+from engine.tokenizer import ModelTokenizer
 
 VOCAB = 259
 SIZES: dict[str, Any] = {

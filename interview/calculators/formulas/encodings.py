@@ -5,20 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
-import re
-import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 
+from engine.encoders import Encoder, JsonEncoder, RankEncoder, controls_of, ranks_of, tekken
+from engine.encoding import Encoding
 from interview.calculators.formulas import token_files
-from interview.calculators.formulas.encoders import (
-    Encoder,
-    JsonEncoder,
-    RankEncoder,
-    controls_of,
-    ranks_of,
-    tekken,
-)
 from interview.calculators.formulas.heap import give_back
 from interview.calculators.formulas.vocabularies import VOCABULARIES, Vocabulary
 
@@ -26,22 +17,14 @@ from interview.calculators.formulas.vocabularies import VOCABULARIES, Vocabulary
 KEPT = 16
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A tokenizer ready to use: its encoder, its control tokens by name, and what splits a text at them."""
+class Loaded(Encoding):
+    """A tokenizer ready to use, with what is known of it, its start token and its chat template."""
 
-    vocabulary: Vocabulary
-    encoder: Encoder
-    controls: dict[str, int]
-    names: dict[int, str]
-    splitter: re.Pattern[str]
-    bos: str
-    template: str
-
-    def spelling(self, token: int) -> bytes:
-        """The bytes of a token; a control token's are its name."""
-        name = self.names.get(token)
-        return self.encoder.spelling(token) if name is None else name.encode()
+    def __init__(
+        self, vocabulary: Vocabulary, encoder: Encoder, controls: dict[str, int], bos: str, template: str
+    ) -> None:
+        super().__init__(encoder, controls, nfc=vocabulary.nfc)
+        self.vocabulary, self.bos, self.template = vocabulary, bos, template
 
 
 def vocabularies() -> dict[str, Vocabulary]:
@@ -100,10 +83,7 @@ def _local(vocabulary: Vocabulary, data: dict[str, object]) -> Loaded:
 def _loaded(
     vocabulary: Vocabulary, encoder: Encoder, controls: dict[str, int], *, template: str = "", bos: str = ""
 ) -> Loaded:
-    longest_first = sorted(controls, key=len, reverse=True)
-    splitter = re.compile("(" + "|".join(map(re.escape, longest_first)) + ")" if controls else r"(?!)()")
-    names = {i: name for name, i in controls.items()}
-    return Loaded(vocabulary, encoder, controls, names, splitter, bos or vocabulary.bos, template)
+    return Loaded(vocabulary, encoder, controls, bos or vocabulary.bos, template)
 
 
 def _template(vocabulary: Vocabulary) -> str:
@@ -118,21 +98,6 @@ def _template(vocabulary: Vocabulary) -> str:
     return str(json.loads(raw)["chat_template"]) if name.endswith(".json") else raw
 
 
-def normal(name: str, text: str) -> str:
-    """The text as the tokenizer reads it: in NFC where it normalises."""
-    return unicodedata.normalize("NFC", text) if VOCABULARIES[name].nfc else text
-
-
 def ids_of(name: str, text: str, *, control: bool = False) -> list[int]:
     """Ids of a text; with `control`, control tokens in it become themselves, otherwise they are plain text."""
-    loaded = encoding(name)
-    text = normal(name, text)
-    if not control:
-        return loaded.encoder.plain(text)
-    ids: list[int] = []
-    for piece in loaded.splitter.split(text):
-        if piece in loaded.controls:
-            ids.append(loaded.controls[piece])
-        elif piece:
-            ids += loaded.encoder.plain(piece)
-    return ids
+    return encoding(name).encode(text, "control" if control else "text")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from interview.calculators.formulas.chat_templates import Part, TemplateRefused, parts
-from interview.calculators.formulas.encodings import Loaded, encoding, normal
+from interview.calculators.formulas.encodings import Loaded, encoding
 from interview.calculators.formulas.parameters import refuse, visible
 from interview.calculators.formulas.vocabularies import VOCABULARIES
 
@@ -97,7 +97,7 @@ def _runs(loaded: Loaded, prompt: Iterable[Part], control: bool) -> Iterator[_Co
     """Stretches of plain text between control tokens; the user's names of control tokens count only with `control`."""
     run: list[Part] = []
     for part in prompt:
-        text = normal(loaded.vocabulary.name, part.text)
+        text = loaded.normal(part.text)
         pieces = loaded.splitter.split(text) if part.is_template or control else [text]
         for piece in pieces:
             if len(pieces) > 1 and piece in loaded.controls:

@@ -99,7 +99,7 @@ def _wanted(inputs: TokensInputs) -> Wanted:
 
 
 def _refuse(inputs: TokensInputs, loaded: Loaded) -> None:
-    inside = next((name for name in loaded.controls if name in inputs.text), None)
+    inside = loaded.control_in(inputs.text)
     if inputs.special == "refuse" and inside:
         raise refuse("text", f"holds the control token {inside}: count it as text, or remove it")
     if inputs.compare == "all" and len(inputs.text) > LONGEST_FOR_ALL:

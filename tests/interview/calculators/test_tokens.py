@@ -21,12 +21,12 @@ from transformers.convert_slow_tokenizer import TikTokenConverter
 
 from engine import Message, Request, registry
 from engine.chat import render
+from engine.encoders import ranks_of
 from engine.gguf_file import read_gguf
+from engine.long_spaces import cut
 from engine.tokenizer import ModelTokenizer, from_gguf
 from interview.calculators.formulas import encodings, token_files
-from interview.calculators.formulas.encoders import ranks_of
 from interview.calculators.formulas.encodings import encoding, ids_of, vocabularies
-from interview.calculators.formulas.long_spaces import cut
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
 from interview.calculators.formulas.token_stream import Wanted, stream
 from interview.calculators.formulas.vocabularies import VOCABULARIES

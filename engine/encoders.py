@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import tiktoken
 from tokenizers import Tokenizer
 
-from interview.calculators.formulas.long_spaces import cut
+from engine.long_spaces import cut
 
 HEX = re.compile(r"<0x([0-9A-F]{2})>")
 SPACE = "\u2581"
@@ -100,10 +100,14 @@ class JsonEncoder:
 
     @cached_property
     def _letters(self) -> dict[str, int]:
-        """GPT-2's printable letter for each byte, inverted (Radford et al. 2019)."""
-        plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
-        moved = [b for b in range(256) if b not in plain]
-        return {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(moved)}
+        return byte_letters()
+
+
+def byte_letters() -> dict[str, int]:
+    """GPT-2's printable letter for each byte, inverted (Radford et al. 2019, `bytes_to_unicode`)."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    moved = [b for b in range(256) if b not in plain]
+    return {chr(b): b for b in plain} | {chr(256 + i): b for i, b in enumerate(moved)}
 
 
 def controls_of(data: dict[str, Any]) -> dict[str, int]:
