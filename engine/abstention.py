@@ -217,7 +217,13 @@ def claim_marks(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """How many claims found no support, on each half of a set."""
     found = {}
     for name, half in (("answerable", True), ("unanswerable", False)):
-        claims = [c for o in outcomes if o.asked.answerable is half for c in o.result.claims]
-        found[name] = {"claims": len(claims), "unsupported": _share([not c.supported for c in claims])}
+        part = [o for o in outcomes if o.asked.answerable is half]
+        claims = [c for o in part for c in o.result.claims]
+        found[name] = {
+            "questions": len(part),
+            "answered": _share([o.result.status == "answered" for o in part]),
+            "claims": len(claims),
+            "unsupported": _share([not c.supported for c in claims]),
+        }
     reasons = [o.result.reason for o in outcomes]
     return {**found, "reasons": {r: reasons.count(r) for r in sorted(set(reasons)) if r}}

@@ -112,14 +112,18 @@ class Asking:
 
     def _quote(self, best: Best) -> Outcome:
         """Decoding limited to words of the passage: what comes out stands in it."""
-        request = prompts.quote_request(self.question, best.passage, ADAPTER if self.adapter else None)
-        found = self._generate(request).parsed
-        if found is None:
+        citation = self._words(best)
+        if citation is None:
             return "truncated", ()
-        citation = self._nearest(best, found["text"])
         claim = Claim(citation.text, True, citation)
         self.tell("claim", asdict(claim))
         return "", (claim,)
+
+    def _words(self, best: Best, *, told: bool = True) -> Citation | None:
+        """The words of the passage that answer, as the model quotes them; None where they found no end."""
+        request = prompts.quote_request(self.question, best.passage, ADAPTER if self.adapter else None)
+        found = self._generate(request, told=told).parsed
+        return self._nearest(best, found["text"]) if found else None
 
     def _nearest(self, best: Best, text: str) -> Citation:
         """Where the quote stands; of several places the one nearest to where the reader points."""
@@ -133,8 +137,10 @@ class Asking:
 
     def _cited(self, best: Best, passages: Sequence[Passage]) -> Outcome:
         ordered = [best.passage, *(p for p in passages if p.id != best.passage.id)]
-        sentences = prompts.number(ordered, prompts.mint(self.rng))
-        reply = self._generate(prompts.cited_request(self.question, sentences)).parsed
+        mark, words = prompts.mint(self.rng), self._words(best, told=False)
+        sentences = prompts.number(ordered, mark, words)
+        request = prompts.cited_request(self.question, sentences, mark, words.text if words else "")
+        reply = self._generate(request).parsed
         if reply is None:
             return "truncated", ()
         if not self.gate("model", float(reply["status"] == "answered" and bool(reply["claims"])), 1.0).passed:
@@ -159,15 +165,15 @@ class Asking:
             found.append(claim)
         return tuple(found)
 
-    def _generate(self, request: Request) -> Result:
-        """Runs a request, telling its text as it comes. Raises `Cancelled` or what the engine raised."""
+    def _generate(self, request: Request, *, told: bool = True) -> Result:
+        """Runs a request, telling its text as it comes where it is to be told. Raises `Cancelled` or what the engine raised."""
         self._go_on()
         started = time.perf_counter()
         handle = self.engine.submit(request)
         for event in handle:
             if self.stopped():
                 handle.cancel()
-            if isinstance(event, TokenEvent) and event.text:
+            if told and isinstance(event, TokenEvent) and event.text:
                 self.timings.setdefault("first_token_ms", 1000 * (time.perf_counter() - started))
                 self.tell("token", {"text": event.text})
         result = handle.result()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import json
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from engine import InvalidRequest, Passage
-from engine.ask import STYLES, AskResult, ask
+from engine.ask import STYLES, AskResult, Citation, ask
 from engine.ask_cli import main as ask_main
 from engine.ask_cli import parse_task
 from engine.ask_prompts import mint, number
@@ -18,6 +19,7 @@ from engine.embeddings import Embedder
 from engine.llm import Engine
 from engine.relevance import consider
 from engine.remote import RemoteEngine
+from engine.thresholds import load_thresholds
 
 BRIDGE = Passage(
     "bridge",
@@ -89,6 +91,27 @@ def test_ids_are_minted_for_the_request() -> None:
         "The river is 40 km long and freezes in winter.",
         "Ships use it in summer.",
     ]
+
+
+def test_the_sentence_with_the_quoted_words_is_numbered_first() -> None:
+    at = RIVER.text.index("Ships")
+    words = Citation("river", at, at + 5, "Ships")
+    sentences = number([BRIDGE, RIVER], "x", words)
+    assert (sentences[0].id, sentences[0].citation.text) == ("x-1", "Ships use it in summer.")
+    assert {s.citation.text for s in sentences} == {s.citation.text for s in number([BRIDGE, RIVER], "x")}
+
+
+def test_with_citations_it_answers_what_it_quotes(engine: Engine, embedder: Embedder) -> None:
+    """A verbatim quote is found first and shown to the model, which cites the sentence that holds it."""
+    told: list[str] = []
+    result = ask(
+        engine, embedder, WHEN, [BRIDGE, RIVER], "cited", lambda name, data: told.append(f"{name} {data}"),
+        seed=1, thresholds=replace(load_thresholds(), stated=0.0, stated_alone=0.0),
+    )  # fmt: skip
+    assert (result.status, result.reason) == ("answered", ""), result.claims
+    assert "1932" in result.answer and "1932" in result.citations[0].text
+    assert '"Words that may answer: ' not in "".join(told), "the prompt is not the answer"
+    assert len(result.results) == 2 and "Words that may answer: " in result.results[1]["rendered_prompt"]
 
 
 @pytest.mark.parametrize(
