@@ -68,6 +68,18 @@ class Found:
     timings: dict[str, float]
 
 
+@dataclass(frozen=True)
+class Postings:
+    """The passages that have a term, each once, and its BM25 in each."""
+
+    rows: np.ndarray[Any, Any]
+    scores: np.ndarray[Any, Any]
+
+    def at(self, row: int) -> float:
+        """The term's BM25 in one passage, 0 where it doesn't occur."""
+        return float(self.scores[self.rows == row].sum())
+
+
 class Index:
     """BM25 and vectors of a fixed set of passages: (key, heading, text, vector as float16)."""
 
@@ -87,11 +99,21 @@ class Index:
     def __len__(self) -> int:
         return len(self.keys)
 
-    def term_scores(self, wanted: list[str]) -> dict[str, np.ndarray[Any, Any]]:
-        """BM25 of every passage for each term of the question that occurs anywhere."""
+    def postings(self, wanted: list[str]) -> dict[str, Postings]:
+        """For each term of the question that occurs anywhere: the passages that have it and its BM25 there.
+
+        Read from bm25s's columns: its own scoring adds element by element and makes a dense array for every term.
+        """
         if self.bm25 is None:
             return {}
-        return {term: self.bm25.get_scores([term]) for term in dict.fromkeys(wanted) if term in self.known}
+        kept = self.bm25.scores
+        found = {}
+        for term in dict.fromkeys(wanted):
+            if term in self.known:
+                column = self.bm25.get_tokens_ids([term])[0]
+                part = slice(kept["indptr"][column], kept["indptr"][column + 1])
+                found[term] = Postings(kept["indices"][part], kept["data"][part])
+        return found
 
 
 def _rows(versions: frozenset[Version]) -> list[tuple[int, str, str, bytes]]:
@@ -197,8 +219,10 @@ class Ranked:
 
 def rank(index: Index, wanted: list[str], vector: np.ndarray[Any, Any], most: int) -> list[Ranked]:
     """The best passages by the sum of reciprocal ranks in the two lists."""
-    by_term = index.term_scores(wanted)
-    bm25 = np.sum(list(by_term.values()), axis=0) if by_term else np.zeros(len(index), np.float32)
+    by_term = index.postings(wanted)
+    bm25 = np.zeros(len(index), np.float32)
+    for postings in by_term.values():
+        bm25[postings.rows] += postings.scores
     similarity = index.vectors @ vector
     bm25_ranks, similarity_ranks = _ranks(bm25, positive=True), _ranks(similarity)
     fused: dict[int, float] = {}
@@ -214,7 +238,7 @@ def rank(index: Index, wanted: list[str], vector: np.ndarray[Any, Any], most: in
             bm25_rank=bm25_ranks.get(row, 0),
             similarity=round(float(similarity[row]), 4),
             similarity_rank=similarity_ranks.get(row, 0),
-            terms=[(term, round(float(s[row]), 3)) for term, s in by_term.items() if s[row] > 0],
+            terms=[(term, round(part, 3)) for term, p in by_term.items() if (part := p.at(row)) > 0],
         )
         for row in best
     ]

@@ -265,9 +265,15 @@ def test_ten_thousand_passages_are_searched_in_fifty_milliseconds(owner: User, e
     question = terms("Which lantern did the keeper carry to the quarry in the winter storm?")
     vector = embedder.encode(["lantern"])[0]
     times = []
-    for _ in range(15):
-        started = time.perf_counter()
-        assert len(rank(index, question, vector, 6)) == 6
-        times.append(time.perf_counter() - started)
-    assert sorted(times)[len(times) // 2] < 0.05
+    for _ in range(60):
+        started = time.process_time()
+        ranked = rank(index, question, vector, 6)
+        times.append(time.process_time() - started)
+        assert len(ranked) == 6
+    assert sorted(times)[57] < 0.05, times
+    assert index.bm25 is not None
+    for found in ranked:
+        row = int(np.flatnonzero(index.keys == found.key)[0])
+        known = [term for term in dict.fromkeys(question) if term in index.known]
+        assert found.bm25 == pytest.approx(float(index.bm25.get_scores(known)[row]), abs=2e-3), "bm25s agrees"
     assert Collection.objects.count() == 0
