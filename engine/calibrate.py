@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from engine import registry
-from engine.abstention import Outcome, answer_marks, run
+from engine.abstention import Outcome, answer_marks, read_only
 from engine.answer_scores import best_threshold
+from engine.asking import ADAPTER
 from engine.embeddings import Embedder
 from engine.question_sets import Labelled
 from engine.relevance import consider
@@ -26,7 +27,10 @@ KEPT = 0.99  # of the questions that are on topic pass the retrieval floor
 
 
 def main(argv: Sequence[str]) -> int:
-    """Sets the thresholds by the passages that training set aside; the held articles stay untouched."""
+    """Sets the thresholds by the passages that training set aside; the held articles stay untouched.
+
+    Raises `InvalidRequest` for a model without an adapter.
+    """
     parser = argparse.ArgumentParser(prog="python -m engine calibrate", description=main.__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the file the adapter was trained on")
     parser.add_argument("--hold", nargs="*", default=[], help="the articles to report on")
@@ -42,7 +46,8 @@ def main(argv: Sequence[str]) -> int:
     embedder = Embedder.load(folder)
     with Engine.load(options.model, folder) as engine:
         old = load_thresholds()
-        outcomes = run(engine, embedder, rows, old)
+        adapter = engine.adapter(ADAPTER)
+        outcomes = read_only(engine, rows)
         floor = retrieval_floor(rows, embedder)
         found = Thresholds(options.version, floor[0], stated_edge(outcomes), old.stated_alone, old.share)
         card = {
@@ -51,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
             f" --version {options.version}",
             "questions": len(rows),
             "off_topic_stopped_by_the_floor": floor[1],
-            "adapter": outcomes[0].result.versions["adapter"],
+            "adapter": adapter.key,
             "marks": answer_marks(outcomes, found),
         }
     options.out.write_text(json.dumps(card, indent=2) + "\n")
@@ -75,8 +80,13 @@ def stated_edge(outcomes: Sequence[Outcome]) -> float:
     return round(best_threshold([o.stated for o in outcomes], [o.asked.answerable for o in outcomes]), 4)
 
 
-def retrieval_floor(rows: Sequence[Labelled], embedder: Embedder, seed: int = 0) -> tuple[float, float]:
-    """The relevance that all but one in a hundred questions on topic have, and the share off topic it stops."""
+def retrieval_floor(
+    rows: Sequence[Labelled], embedder: Embedder, seed: int = 0
+) -> tuple[float, float | None]:
+    """The relevance that all but one in a hundred questions on topic have, and the share off topic it stops.
+
+    Off topic is a passage of another article; None where there is only one.
+    """
     rng = random.Random(seed)
     on, off = [], []
     for row in rows:
@@ -86,7 +96,7 @@ def retrieval_floor(rows: Sequence[Labelled], embedder: Embedder, seed: int = 0)
             strange = rng.choice(others).passages
             off.append(max(c.relevance for c in consider(row.question, strange, embedder)))
     edge = round(float(np.quantile(on, 1 - KEPT)), 4)
-    return edge, float(np.mean([value < edge for value in off])) if off else float("nan")
+    return edge, float(np.mean([value < edge for value in off])) if off else None
 
 
 if __name__ == "__main__":

@@ -165,9 +165,9 @@ def test_training_learns_and_what_is_written_serves_as_trained(
     weights = (tmp_path / "out" / "adapter.safetensors").read_bytes()
     assert written["sha256"] == hashlib.sha256(weights).hexdigest()
     fresh = new_parameters(run.model.decoder, recipe.rank, recipe.seed)
-    assert go_on(fresh, tmp_path / "out", "x")["started_from"]["sha256"] == written["sha256"]
+    assert go_on(fresh, tmp_path / "out", engine.card.sha256)["started_from"]["sha256"] == written["sha256"]
     assert torch.equal(fresh["head.weight"], run.best["head.weight"])
-    for model, rank in (("another", recipe.rank), ("x", recipe.rank + 1)):
+    for model, rank in (("another", recipe.rank), (engine.card.sha256, recipe.rank + 1)):
         with pytest.raises(InvalidRequest, match="another model, rank"):
             go_on(new_parameters(run.model.decoder, rank, 0), tmp_path / "out", model)
 
