@@ -150,7 +150,8 @@ def _pieces(found: dict[str, Any], text: str, starts: list[int]) -> list[Piece]:
 
 def _vectors(job: Job, document: Document, text: str, pieces: list[Piece]) -> list[bytes]:
     say = _stage(job, document)
-    embedder: Embedder = job.models.embedder
+    # Vectors are kept in half precision anyway.
+    embedder: Embedder = job.models.embedder.halved()
     found: list[bytes] = []
     for first in range(0, len(pieces), BATCH):
         if job.halted:

@@ -161,15 +161,15 @@ def test_a_lost_embedder_is_our_fault_not_the_files(
     owner: User, worker: Worker, embedder: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The weights can't be used: the same error a broken model file gives."""
-    whole = embedder._layers
-    monkeypatch.setattr(embedder, "_layers", [None])
+    whole = embedder._weights
+    monkeypatch.setattr(embedder, "_weights", {})
     document = add(owner, "a.txt", NOTE).document
     assert document is not None
     work(worker)
     document.refresh_from_db()
     assert (document.state, document.reason) == (FAILED, "retryable")
     assert document.detail == indexing.OUR_FAULT
-    monkeypatch.setattr(embedder, "_layers", whole)
+    monkeypatch.setattr(embedder, "_weights", whole)
     services.document_retry(document)
     work(worker)
     document.refresh_from_db()
