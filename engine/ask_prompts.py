@@ -50,7 +50,7 @@ def number(passages: Sequence[Passage], mark: str, words: Citation | None = None
     """The sentences of the passages, each with its id: first those that hold `words`, then in order."""
     spans = [(p, s, e) for p in passages for s, e in sentence_spans(p.text)]
     if words is not None:
-        spans.sort(key=lambda span: not _holds(*span, words))
+        spans.sort(key=lambda span: not _holds(span[0], span[1], span[2], words))
     spans = spans[:MAX_SENTENCES]
     return [
         Numbered(f"{mark}-{i}", Citation(p.id, s, e, p.text[s:e])) for i, (p, s, e) in enumerate(spans, 1)
