@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.attention import FEW_ROWS
+from engine.linear import INT4_ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Limits:
     max_batch: int = 16
     chunk: int = 128
     chunk_alone: int = 512
-    max_rows: int = 24
+    max_rows: int = INT4_ROWS
 
 
 def piece(left: int, room: int, chunk: int) -> int:
@@ -31,4 +31,4 @@ def piece(left: int, room: int, chunk: int) -> int:
     """
     whole = min(left, room) // chunk * chunk
     rest = left - whole
-    return left if left <= room and (whole == 0 or rest > FEW_ROWS) else whole
+    return left if left <= room and (whole == 0 or rest > INT4_ROWS) else whole

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 
 from engine.active import Active, Handle
-from engine.attention import FEW_ROWS
 from engine.cache import KVCache
 from engine.decoder import Decoder
 from engine.errors import EngineClosed
 from engine.limits import Limits, piece
+from engine.linear import INT4_ROWS
 from engine.prefix import PrefixCache, Source
 
 log = logging.getLogger(__name__)
@@ -193,13 +193,13 @@ class Loop:
         room = self.limits.chunk_alone if len(waiting) == len(self.active) else chunk
         found: list[tuple[Active, int]] = []
         for item in waiting:
-            if found and not FEW_ROWS < len(item.remaining_prompt) <= min(room, chunk):
+            if found and not INT4_ROWS < len(item.remaining_prompt) <= min(room, chunk):
                 continue
             self._begin(item)
             size = piece(len(item.remaining_prompt), room, chunk)
             found.append((item, size))
             room -= size
-            if room <= 0 or size <= FEW_ROWS:
+            if room <= 0 or size <= INT4_ROWS:
                 break
         return found
 
@@ -248,16 +248,11 @@ class Loop:
             self._decode(group, len(batch))
 
     def _groups(self, wanted: list[tuple[Active, list[int]]]) -> list[list[tuple[Active, list[int]]]]:
-        """Splits a step so that no forward pass has more rows than its kernels are meant for.
-
-        While few requests run, drafts don't push any of them to the kernel for many rows: bits stay what they are alone.
-        """
-        few = len(wanted) <= FEW_ROWS and self.decoder.device.type == "cpu"
-        most = FEW_ROWS if few else self.limits.max_rows
+        """Splits a step so that no forward pass has more rows than the decoding kernel is meant for."""
         groups: list[list[tuple[Active, list[int]]]] = []
-        rows = most + 1
+        rows = self.limits.max_rows + 1
         for item, draft in wanted:
-            if rows + 1 + len(draft) > most:
+            if rows + 1 + len(draft) > self.limits.max_rows:
                 groups.append([])
                 rows = 0
             groups[-1].append((item, draft))
