@@ -19,8 +19,8 @@ from interview.teaching.models import STAFF, AccessEntry, Assignment, Membership
 from interview.teaching.rights import Seat, seat_of
 from interview.teaching.roster_text import decoded
 from interview.teaching.selectors import gradebook as selectors
-from interview.teaching.selectors import overview
 from interview.teaching.selectors.gradebook import Cell, Matrix, Row
+from interview.teaching.selectors.over_time import drawn, over_time
 from interview.teaching.selectors.question_points import question_points as points_of_questions
 from interview.teaching.selectors.tables import answers_table, course_table, matrix_table
 from interview.teaching.services import upload
@@ -203,6 +203,7 @@ def learner(request: AccountRequest, class_id: uuid.UUID, member_id: int) -> Htt
     if member is None:
         raise Http404("No such member.")
     access_note(classroom=seat.classroom, reader=request.user, learner=member.owner, what="overview")
+    moments = over_time(seat.classroom, member)
     attempts = Submission.objects.filter(
         assignment__classroom=seat.classroom, owner=member.owner, submitted__isnull=False
     ).select_related("assignment")
@@ -210,7 +211,8 @@ def learner(request: AccountRequest, class_id: uuid.UUID, member_id: int) -> Htt
         "seat": seat,
         "tab": "people",
         "member": member,
-        "lines": overview.assignment_lines(seat.classroom, None),
+        "moments": moments,
+        "picture": mark_safe(drawn(moments, member.shown_name)),
         "attempts": attempts.order_by("submitted"),
         "readings": AccessEntry.objects.filter(classroom=seat.classroom, owner=member.owner).select_related(
             "reader"

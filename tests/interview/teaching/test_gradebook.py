@@ -19,6 +19,7 @@ from interview.accounts.models import User
 from interview.teaching.exports import csv_file, decimal_comma, guarded, xlsx_file
 from interview.teaching.models import Answer, Membership, Override, Submission
 from interview.teaching.selectors.gradebook import class_statistics, item_statistics, matrix, narrowed
+from interview.teaching.selectors.over_time import over_time
 from interview.teaching.services.totals import totals_update
 from tests.interview.teaching.conftest import World, assign, client_of, handed_in, set_make, work_on
 
@@ -118,6 +119,34 @@ def test_a_file_opens_intact_in_every_locale(world: World) -> None:
 )
 def test_the_readers_decimals(languages: str, comma: bool) -> None:
     assert decimal_comma(languages) == comma
+
+
+def test_a_learner_over_time_beside_the_class(world: World, django_assert_max_num_queries: Any) -> None:
+    later = assign(
+        world.classroom, world.question_set, title="Week two", due=timezone.now() + timedelta(days=9)
+    )
+    for assignment, mine, others in ((world.assignment, 1.0, 0.5), (later, 0.25, 0.75)):
+        handed_in(assignment, world.learner, share=mine)
+        handed_in(assignment, world.classmate, share=others)
+    moments = over_time(world.classroom, world.seat(world.learner))
+    assert [(row.share, row.mean, row.n) for row in moments] == [(1.0, 0.75, 2), (0.25, 0.5, 2)]
+    address = reverse("teaching:learner", args=[world.classroom.pk, world.seat(world.learner).pk])
+    client = client_of(world.owner)
+    with django_assert_max_num_queries(13):
+        shown = client.get(address).content.decode()
+    assert '<svg class="chart"' in shown and "class mean" in shown and "1 / 4" in shown
+    Membership.objects.filter(owner=world.learner).update(left=timezone.now())
+    assert over_time(world.classroom, world.seat(world.learner)) == []
+    assert client.get(address).status_code == 200
+
+
+def test_a_name_in_the_picture_is_inert(world: World) -> None:
+    Membership.objects.filter(owner=world.learner).update(name="<script>x</script>")
+    for assignment in (world.assignment, assign(world.classroom, world.question_set)):
+        handed_in(assignment, world.learner)
+    address = reverse("teaching:learner", args=[world.classroom.pk, world.seat(world.learner).pk])
+    shown = client_of(world.owner).get(address).content.decode()
+    assert '<svg class="chart"' in shown and "<script>x" not in shown
 
 
 def test_negative_numbers_are_numbers(world: World) -> None:
