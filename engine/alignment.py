@@ -95,6 +95,11 @@ def free_words(clause: Clause) -> set[int]:
 
 def flips(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> int:
     """How many clauses of the answer turn the statement round; two turns within one clause cancel out."""
+    return sum(times % 2 for times in turns(answer, statement, pairs).values())
+
+
+def turns(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> Counter[int]:
+    """For each clause of the answer, how many times it turns the statement round."""
     in_answer, in_statement = negated_words(answer), negated_words(statement)
     loose_answer, loose_statement = free_words(answer), free_words(statement)
     differs = {
@@ -116,7 +121,7 @@ def flips(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> int:
     for pair in pairs:
         if pair.turns and pair not in spent and differs[pair]:
             turned[_region(answer, [pair])] += 1
-    return sum(times % 2 for times in turned.values())
+    return turned
 
 
 def _region(answer: Clause, pairs: Sequence[Pair]) -> int:

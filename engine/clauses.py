@@ -105,13 +105,24 @@ def _with_cuts(whole: Clause, tokens: Sequence[Token]) -> Clause:
 
 
 def _denied_afterwards(parsed: list[tuple[Clause, list[Token]]]) -> list[tuple[Clause, list[Token]]]:
-    """A sentence after which only "That is wrong." or "Not!" comes is denied as a whole."""
+    """Denials across sentences: "… That is wrong." of the one before, "It is false that yes. …" of the one after."""
     out = list(parsed)
-    for i, (whole, tokens) in enumerate(out[:-1]):
-        if refers_back([token for token, _, _ in out[i + 1][1]]):
-            over = Scope(0, len(whole.words), True)
-            out[i] = replace(whole, scopes=(*whole.scopes, over)), tokens
+    for i in range(len(out) - 1):
+        (whole, tokens), (following, more) = out[i], out[i + 1]
+        if refers_back([token for token, _, _ in more]):
+            out[i] = _denied(whole), tokens
+        if any(scope.whole and not _stated(whole, scope) for scope in whole.scopes):
+            out[i + 1] = _denied(following), more
     return out
+
+
+def _denied(whole: Clause) -> Clause:
+    return replace(whole, scopes=(*whole.scopes, Scope(0, len(whole.words), True)))
+
+
+def _stated(whole: Clause, scope: Scope) -> bool:
+    """True when more than a word or two is denied; "it is not true that yes" goes on in the next sentence."""
+    return scope.end < len(whole.words) or scope.end - scope.start > 2 or scope.start == 0
 
 
 def content_word(text: str) -> bool:

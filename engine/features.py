@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from engine.alignment import Known, Pair, align, flips, in_order
+from engine.alignment import Known, Pair, align, in_order, turns
 from engine.context_features import NAMES as CONTEXT_NAMES
 from engine.context_features import context_features
 from engine.described import Described
@@ -110,7 +110,7 @@ def _polarity(answer: Described, reference: Described, pairs: Sequence[Pair]) ->
     count_a = sum(word.text in NEGATORS for word in answer.whole.words)
     count_r = sum(word.text in NEGATORS for word in reference.whole.words)
     return {
-        "turned": float(flips(answer.whole, reference.whole, pairs) > 0),
+        "turned": float(turns(answer.whole, reference.whole, pairs).total() % 2),
         "opposite_pairs": float(against),
         "opposite_near": float(loose),
         "negation_gap": float(min(3, abs(count_a - count_r))),

@@ -79,12 +79,13 @@ def gates(question: str, ours: Spoken, theirs: Sequence[Spoken], nearest: int, k
 def against(ours: Spoken, theirs: Spoken, known: Known) -> tuple[frozenset[int], str, float]:
     """Clauses of a reference that the answer turns round, why, and how far it affirms the reference at best."""
     turned, why, affirmed = set(), "", []
+    fewest = 1 if any(scope.whole for scope in ours.whole.scopes) else FEWEST
     for i, clause in enumerate(theirs.parts or (theirs.whole,)):
         stands = _stands(ours, clause, known)
         for_it = max((covered for covered, reason in stands if not reason), default=0.0)
         covered, reason = max(((c, r) for c, r in stands if r), default=(0.0, ""))
         affirmed.append(for_it)
-        if covered >= TURNED and covered >= for_it and len(clause.content) >= FEWEST:
+        if covered >= TURNED and covered >= for_it and len(clause.content) >= fewest:
             turned.add(i)
             why = reason
     return frozenset(turned), why, min(affirmed, default=0.0)
@@ -93,7 +94,7 @@ def against(ours: Spoken, theirs: Spoken, known: Known) -> tuple[frozenset[int],
 def _doubtful(ours: Spoken, theirs: Spoken, turned: frozenset[int], why: str) -> bool:
     """A clause of few words that is turned round without a word of denial may say the same in another way."""
     parts = theirs.parts or (theirs.whole,)
-    denied = any(scope.whole for scope in ours.whole.scopes)
+    denied = bool(ours.whole.scopes) or any(parts[i].scopes for i in turned)
     return not denied and why == OPPOSITE and max(len(parts[i].content) for i in turned) <= FEW
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from engine.points import Judged, judge, states_wrong
 from engine.reference_verdict import by_reference
 from engine.rubric import Rubric
 from engine.stance import Stance, stance
-from engine.units import PAIR, Unit
+from engine.units import CLAUSE, PAIR, Unit, inside
 from engine.verdict import GRADER, Label, PointVerdict, Shown, Span, Verdict
 
 CREDIT = {"met": 1.0, "partial": 0.5, "missing": 0.0, "contradicted": 0.0}
@@ -63,6 +64,7 @@ class Grader:
         if taken.refusal is not None:
             return _without_work([point.id for point in rubric.points], taken)
         compiled = self._compiled(rubric)
+        taken = replace(taken, pieces=_worth_reading(compiled, taken.pieces, self._known))
         vectors = self._embedder.encode([piece.text for piece in taken.pieces])
         judged, shown = _judge_all(compiled, taken.pieces, vectors, self._known)
         return _verdict(rubric, taken, judged, shown)
@@ -105,6 +107,23 @@ def _judge_all(
         ]
         judged.append(judge(point, pieces, own[p], against, rivals, swapped[p], known))
     return judged, _shown(compiled, pieces, rivals, wrong)
+
+
+def _worth_reading(compiled: CompiledRubric, pieces: Sequence[Unit], known: Known) -> tuple[Unit, ...]:
+    """The pieces without the pairs of sentences that name no more of any point than one of the two does alone."""
+    if not all(point.groups for point in compiled.points):
+        return tuple(pieces)
+    named = {
+        i: [tuple(hits(point.groups, piece.clause, piece.text, known)) for point in compiled.points]
+        for i, piece in enumerate(pieces)
+        if piece.size != CLAUSE or not piece.clause.cuts
+    }
+
+    def adds(pair: int) -> bool:
+        held = [named[i] for i in named if pieces[i].size != PAIR and inside(pieces[i], pieces[pair])]
+        return any(all(own[p] != both for own in held) for p, both in enumerate(named[pair]))
+
+    return tuple(piece for i, piece in enumerate(pieces) if piece.size != PAIR or adds(i))
 
 
 def _both(pieces: Sequence[Unit], vectors: Vectors) -> list[tuple[Unit, Vectors]]:

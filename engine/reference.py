@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from engine.alignment import Known
 from engine.clauses import clauses
 from engine.described import Described, describe
-from engine.embeddings import Embedder
+from engine.embeddings import Embedder, Vectors
 from engine.gates import OPEN, Gate, gates, with_their_figures
 from engine.judgement import Chances, JudgementModel, compared, row_of
 from engine.verdict import Label, State
 
-LONGEST = 120  # words of an answer that are compared as a whole; longer ones give their nearest sentences
+LONGEST = 100  # words of an answer that are compared as a whole; longer ones give their nearest sentences
+SIDES = 128  # questions whose references are kept described
 OLD_WORD = 0.35  # weight of a word of the question in a point
 SUPPORTED = 0.62
 HALF_SUPPORTED = 0.4
@@ -55,8 +57,20 @@ def hold(
 ) -> Held:
     """The verdict on a normalised answer; `references` are alternatives."""
     chosen = prepared(answer, references, embedder)
-    asked, ours, *theirs = describe([question, chosen, *references], question, embedder)
+    asked, *theirs = _side(question, tuple(references), embedder)
+    ours = describe([chosen], question, embedder)[0]
     return settle(question, ours, theirs, asked, embedder.knows, model, fold)
+
+
+@lru_cache(maxsize=SIDES)
+def _side(question: str, references: tuple[str, ...], embedder: Embedder) -> tuple[Described, ...]:
+    """The question and its references, described once; the next answers to it find them here."""
+    return tuple(describe([question, *references], question, embedder))
+
+
+@lru_cache(maxsize=SIDES)
+def _vectors(references: tuple[str, ...], embedder: Embedder) -> Vectors:
+    return embedder.encode(references)
 
 
 def settle(
@@ -171,8 +185,7 @@ def nearest_sentences(answer: str, references: Sequence[str], embedder: Embedder
     if len(answer.split()) <= LONGEST:
         return answer
     pieces = [answer[c.start : c.end] for c in clauses(answer)]
-    vectors = embedder.encode([*pieces, *references])
-    near = (vectors[: len(pieces)] @ vectors[len(pieces) :].T).max(axis=1)
+    near = (embedder.encode(pieces) @ _vectors(tuple(references), embedder).T).max(axis=1)
     kept: set[int] = set()
     words = 0
     for i in np.argsort(-near, kind="stable"):

@@ -7,7 +7,7 @@ from typing import Any
 
 from django import forms
 
-from interview.practice.models import Review
+from interview.practice.models import Review, Ruling
 from interview.questions.models import LEVELS, Topic
 
 LARGEST_SECONDS = 60 * 60 * 24 * 7
@@ -28,6 +28,41 @@ class RatingForm(forms.Form):
     """How well it was known."""
 
     rating = forms.TypedChoiceField(choices=Review.RATINGS, coerce=int)
+
+
+class RulingForm(forms.Form):
+    """What a reviewer decides on a dispute, and why."""
+
+    outcome = forms.ChoiceField(
+        label="What do you decide?", choices=Ruling.OUTCOMES, widget=forms.RadioSelect
+    )
+    percent = forms.IntegerField(
+        label="Score instead, in percent",
+        required=False,
+        min_value=0,
+        max_value=100,
+        help_text="Only when the verdict was wrong.",
+    )
+    reason = forms.CharField(label="Reason, for the learner", widget=forms.Textarea(attrs={"rows": 3}))
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        changed, percent = data.get("outcome") == "changed", data.get("percent")
+        if changed and percent is None and "percent" not in self.errors:
+            self.add_error("percent", "Say which score is right.")
+        if data.get("outcome") == "upheld" and percent is not None:
+            self.add_error("percent", "The verdict stands, so there is no other score. Leave this empty.")
+        return data
+
+    def ruling(self) -> dict[str, Any]:
+        """What the service takes."""
+        percent = self.cleaned_data["percent"]
+        score = None if percent is None else percent / 100
+        return {
+            "outcome": self.cleaned_data["outcome"],
+            "score": score,
+            "reason": self.cleaned_data["reason"],
+        }
 
 
 class DraftForm(forms.Form):

@@ -73,7 +73,7 @@ class Attempt(models.Model):
 
 
 class Dispute(models.Model):
-    """A learner says that a verdict is wrong; it needs review until they take that back."""
+    """A learner says that a verdict is wrong; it needs review until a reviewer rules or they take that back."""
 
     attempt = models.OneToOneField(Attempt, on_delete=models.CASCADE, related_name="dispute")
     note = models.TextField(blank=True)
@@ -84,6 +84,39 @@ class Dispute(models.Model):
 
     def __str__(self) -> str:
         return f"dispute of {self.attempt_id}"
+
+
+class Ruling(models.Model):
+    """What a reviewer decided on a dispute. Never changed or deleted: a later one is added, and the rows are the audit.
+
+    The verdict itself stays as the grader gave it; a ruling stands beside it.
+    """
+
+    OUTCOMES = [("upheld", "The verdict stands"), ("changed", "The verdict was wrong")]
+
+    dispute = models.ForeignKey(Dispute, on_delete=models.CASCADE, related_name="rulings")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="rulings_made"
+    )
+    outcome = models.CharField(max_length=8, choices=OUTCOMES)
+    score = models.FloatField(
+        null=True, blank=True, help_text="What a reviewer gives instead; only when changed"
+    )
+    reason = models.TextField()
+    created = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-created", "-id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(outcome="upheld", score__isnull=True)
+                | models.Q(outcome="changed", score__gte=0, score__lte=1),
+                name="ruling_score_when_changed",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.dispute_id}"
 
 
 class ReviewCard(models.Model):

@@ -1,4 +1,4 @@
-"""Pages of the daily review: what is due, how well it went, and what the learner says against a verdict."""
+"""Pages of the daily review: what is due and how well it went."""
 
 from __future__ import annotations
 
@@ -53,17 +53,3 @@ def rating(request: HttpRequest, attempt_id: uuid.UUID) -> HttpResponse:
     else:
         messages.success(request, f"Next review on {card.due_on:%A} {card.due_on.day} {card.due_on:%B}.")
     return redirect("practice:attempt", attempt_id=own.pk)
-
-
-@require_POST
-def dispute(request: HttpRequest, attempt_id: uuid.UUID) -> HttpResponse:
-    """Say that a verdict is wrong, or take that back."""
-    own = own_attempt(request, attempt_id)
-    try:
-        if "withdraw" in request.POST:
-            reviews.dispute_withdraw(attempt=own)
-        else:
-            reviews.dispute_open(attempt=own, note=request.POST.get("note", ""))
-    except reviews.DisputeRefused as refused:
-        messages.error(request, str(refused))
-    return redirect("practice:attempt", attempt_id=own.parent_id or own.pk)

@@ -1,4 +1,4 @@
-"""Writes of the daily review: a verdict moves the card, the learner may choose another rating, a verdict is disputed."""
+"""Writes of the daily review: a verdict moves the card, and the learner may choose another rating."""
 
 from __future__ import annotations
 
@@ -7,19 +7,12 @@ from django.utils import timezone
 from fsrs import Rating
 
 from interview.accounts.middleware import zone_of
-from interview.plain_text import storable
-from interview.practice.models import Attempt, Dispute, Review, ReviewCard
+from interview.practice.models import Attempt, Review, ReviewCard
 from interview.practice.scheduling import IDENTICAL, State, day_start, local_day, rating_for, review
-
-NOTE_LIMIT = 2_000
 
 
 class RatingRefused(Exception):
     """The rating can't be changed any more; the message says why."""
-
-
-class DisputeRefused(Exception):
-    """The verdict can't be disputed as asked; the message says why."""
 
 
 def review_record(attempt: Attempt) -> Review | None:
@@ -75,18 +68,3 @@ def rating_change(*, attempt: Attempt, rating: int) -> ReviewCard:
     kept.rating = Rating(rating)
     kept.save(update_fields=["rating"])
     return _card_move(attempt, kept.before, kept)
-
-
-def dispute_open(*, attempt: Attempt, note: str) -> Dispute:
-    """Say that a verdict is wrong: it needs review from now on. Raises DisputeRefused."""
-    note = storable(note).strip()
-    if attempt.verdict is None:
-        raise DisputeRefused("There is no verdict to dispute yet.")
-    if len(note) > NOTE_LIMIT:
-        raise DisputeRefused(f"{len(note):,} characters, and {NOTE_LIMIT:,} is the limit. Nothing was cut.")
-    return Dispute.objects.update_or_create(attempt=attempt, defaults={"note": note})[0]
-
-
-def dispute_withdraw(*, attempt: Attempt) -> None:
-    """Take a dispute back."""
-    Dispute.objects.filter(attempt=attempt).delete()

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from interview.accounts.models import User
-from interview.practice.models import Attempt, Dispute, Draft, ReviewCard
+from interview.practice.models import Attempt, Draft, ReviewCard
 from interview.questions.models import Question
 
 STATES = ("met", "partial", "missing", "contradicted")
@@ -56,11 +56,6 @@ def draft_list(owner: User | None) -> QuerySet[Draft]:
 def card_get(owner: User, question: Question) -> ReviewCard | None:
     """The owner's review card for a question."""
     return ReviewCard.objects.filter(owner=owner, question=question).first()
-
-
-def dispute_get(attempt: Attempt) -> Dispute | None:
-    """What the learner says against a verdict."""
-    return Dispute.objects.filter(attempt=attempt).first()
 
 
 @dataclass(frozen=True)

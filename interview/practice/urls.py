@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from django.urls import path
 
-from interview.practice import progress_views, quality, review_views, session_views, views
+from interview.practice import dispute_views, progress_views, quality, review_views, session_views, views
 
 app_name = "practice"
 urlpatterns = [
     path("practice/", review_views.practice, name="practice"),
+    path("practice/disputes/", dispute_views.dispute_list, name="dispute_list"),
+    path("practice/disputes/<uuid:attempt_id>/", dispute_views.dispute_case, name="dispute_case"),
     path("practice/quality/", quality.quality, name="quality"),
     path("questions/<slug:question_id>/", views.question, name="question"),
     path("questions/<slug:question_id>/draft/", views.draft_save, name="draft_save"),
@@ -38,5 +40,5 @@ urlpatterns = [
     path("practice/attempts/<uuid:attempt_id>/probes/<int:probe>/", views.probe_submit, name="probe_submit"),
     path("practice/attempts/<uuid:attempt_id>/regrade/", views.regrade, name="regrade"),
     path("practice/attempts/<uuid:attempt_id>/rating/", review_views.rating, name="rating"),
-    path("practice/attempts/<uuid:attempt_id>/dispute/", review_views.dispute, name="dispute"),
+    path("practice/attempts/<uuid:attempt_id>/dispute/", dispute_views.dispute, name="dispute"),
 ]

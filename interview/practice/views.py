@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.plain_text import storable, word_count
-from interview.practice import review_selectors, selectors, services
+from interview.practice import dispute_selectors, review_selectors, selectors, services
 from interview.practice.forms import AnswerForm, DraftForm
 from interview.practice.models import ANSWER_LIMIT, Attempt
 from interview.questions import selectors as questions
@@ -122,7 +122,7 @@ def attempt_context(own: Attempt, *, probe_text: str = "", probe_error: str = ""
         "card": selectors.card_get(own.owner, own.question),
         "ratings": review_selectors.rating_choices(own) if verdict else [],
         "next_due": review_selectors.next_due(own.owner, but=own.question_id) if verdict else None,
-        "disputed": selectors.dispute_get(own) if verdict else None,
+        "disputed": dispute_selectors.dispute_get(own) if verdict else None,
         "run": own.run if verdict is None else next(iter(pending), None),
         "standing": runs.standing(own.run) if verdict is None and own.run else None,
         "idempotency_key": uuid.uuid4().hex,

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from fsrs import Rating
 
 from engine.grading import Grader
 from engine.rubric import Rubric
 from engine.verdict import Verdict
+from interview.practice.scheduling import rating_for
 from tests.engine import rubrics
 
 
@@ -226,6 +228,7 @@ def test_no_answer_is_zero_without_work(grader: Grader, answer: str, monkeypatch
     assert verdict.score == 0
     assert verdict.verdict == "incorrect"
     assert "empty" in verdict.flags
+    assert rating_for(verdict.score, verdict.verdict, list(verdict.flags)) == Rating.Again
 
 
 def test_instructions_and_markup_are_only_text(grader: Grader) -> None:

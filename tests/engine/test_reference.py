@@ -128,10 +128,20 @@ def test_the_nearest_of_several_references_counts(grader: Grader) -> None:
         verdict = grader.grade(question="Why is the voltage 0?", answer=answer, reference=references)
         assert verdict.verdict == label, answer
     wrong = "The terminals are not connected."
-    assert (
-        grader.grade(question="Why is the voltage 0?", answer=wrong, reference=references).verdict
-        != "correct"
-    )
+    for known in (references, references[1:]):
+        verdict = grader.grade(question="Why is the voltage 0?", answer=wrong, reference=known)
+        assert verdict.verdict == "contradictory"
+
+
+@pytest.mark.parametrize(
+    "opening", ["It is not true that", "I don't think that", "Nobody says that", "It is a myth that"]
+)
+@pytest.mark.parametrize(
+    "reference", ["Yes. The terminals are connected.", "Yes, they could both be correct.", REFERENCE]
+)
+def test_a_reference_after_a_denial_is_contradictory(grader: Grader, opening: str, reference: str) -> None:
+    answer = f"{opening} {reference[0].lower()}{reference[1:]}"
+    assert held(grader, answer, reference, "Are both right?").verdict == "contradictory"
 
 
 def test_filler_does_not_change_a_verdict(grader: Grader) -> None:

@@ -23,6 +23,7 @@ from interview.practice.models import (
     InterviewSession,
     Review,
     ReviewCard,
+    Ruling,
     SessionItem,
 )
 from interview.questions.content import content_from
@@ -73,6 +74,15 @@ def review(owner: User, question: Question) -> Model:
 
 def dispute(owner: User, question: Question) -> Model:
     return Dispute.objects.create(attempt=attempt(owner, question), note=MARK)
+
+
+def ruling(owner: User, question: Question) -> Model:
+    return Ruling.objects.create(
+        dispute=Dispute.objects.create(attempt=attempt(owner, question)),
+        author=owner,
+        outcome="upheld",
+        reason=MARK,
+    )
 
 
 def interview_session(owner: User, question: Question) -> InterviewSession:
@@ -153,6 +163,7 @@ OWNED: dict[str, Maker] = {
     "practice.draft.owner": draft,
     "practice.interviewsession.owner": interview_session,
     "practice.review.owner": review,
+    "practice.ruling.author": ruling,
     "practice.reviewcard.owner": review_card,
     "questions.question.owner": own_question,
     "runs.run.owner": run,
