@@ -61,6 +61,21 @@ def best_threshold(scores: Sequence[float], positive: Sequence[bool]) -> float:
     return max(edges, key=lambda edge: balanced_accuracy([s >= edge for s in scores], positive))
 
 
+def even_threshold(scores: Sequence[float], positive: Sequence[bool]) -> float:
+    """The score at or above which to answer so that both halves err alike.
+
+    It hangs on the middles of both halves and so moves less from sample to sample than the best threshold does.
+    """
+    values, kinds = np.asarray(scores, float), np.asarray(positive, bool)
+    ordered = sorted(set(scores))
+    edges = [(a + b) / 2 for a, b in pairwise(ordered)] or [0.0]
+
+    def uneven(edge: float) -> float:
+        return abs(float((values[kinds] < edge).mean()) - float((values[~kinds] >= edge).mean()))
+
+    return min(edges, key=uneven)
+
+
 def interval(
     count: int, statistic: Callable[[npt.NDArray[np.int64]], float], seed: int = 0, draws: int = 1000
 ) -> tuple[float, float]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from engine import registry
 from engine.abstention import Outcome, answer_marks, read_only
-from engine.answer_scores import best_threshold
+from engine.answer_scores import even_threshold
 from engine.asking import ADAPTER
 from engine.embeddings import Embedder
 from engine.question_sets import Labelled
@@ -24,6 +24,7 @@ from engine.train_data import Paragraph, read_squad, split
 from engine.types import Passage
 
 KEPT = 0.99  # of the questions that are on topic pass the retrieval floor
+STOPPED = 0.99  # of those off topic it stops, even where that costs some on topic
 
 
 def main(argv: Sequence[str]) -> int:
@@ -76,14 +77,15 @@ def labelled(paragraphs: Sequence[Paragraph]) -> list[Labelled]:
 
 
 def stated_edge(outcomes: Sequence[Outcome]) -> float:
-    """The probability at which answering and abstaining are told apart best, halves weighing the same."""
-    return round(best_threshold([o.stated for o in outcomes], [o.asked.answerable for o in outcomes]), 4)
+    """The probability at which the answerable and the others are misjudged equally often."""
+    return round(even_threshold([o.stated for o in outcomes], [o.asked.answerable for o in outcomes]), 4)
 
 
 def retrieval_floor(
     rows: Sequence[Labelled], embedder: Embedder, seed: int = 0
 ) -> tuple[float, float | None]:
-    """The relevance that all but one in a hundred questions on topic have, and the share off topic it stops.
+    """The relevance that all but one in a hundred questions on topic have, or all but one off topic lack where that is
+    higher; and the share off topic it stops.
 
     Off topic is a passage of another article; None where there is only one.
     """
@@ -95,7 +97,7 @@ def retrieval_floor(
         if others:
             strange = rng.choice(others).passages
             off.append(max(c.relevance for c in consider(row.question, strange, embedder)))
-    edge = round(float(np.quantile(on, 1 - KEPT)), 4)
+    edge = round(max(float(np.quantile(on, 1 - KEPT)), float(np.quantile(off or [0.0], STOPPED))), 4)
     return edge, float(np.mean([value < edge for value in off])) if off else None
 
 

@@ -40,6 +40,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--json", action="store_true", help="print the figures as JSON")
     made.add_argument("--articles", nargs="*", help="only these articles")
     made.add_argument("--limit", type=int, help="only so many questions, drawn with seed 0")
+    made.add_argument("--answerable", action="store_true", help="only questions that have an answer")
     made.add_argument(
         "--compare", type=int, default=40, help="questions for the other styles and without passages"
     )
@@ -58,7 +59,8 @@ def main(args: Sequence[str]) -> int:
     """Asks every question of a set; reports on all of it and, apart, on articles the adapter never saw."""
     options = parser().parse_args(args)
     everything = read_questions(options.data)
-    rows = chosen(everything, options.articles, options.limit)
+    asked = [row for row in everything if row.answerable or not options.answerable]
+    rows = chosen(asked, options.articles, options.limit)
     folder = Path(os.environ.get("PREFILL_MODELS_DIR", str(registry.DEFAULT_DIR)))
     for name in (options.model, "all-minilm-l6-v2"):
         registry.prepare(name, folder)
