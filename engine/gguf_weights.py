@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +32,39 @@ def shape_of(meta: dict[str, Any]) -> Shape:
         raise ModelError("model_unsupported", f"GGUF architecture {arch!r}; this loader reads llama")
     sizes: dict[str, Any] = gguf_shape(meta)
     sizes.pop("kv_bytes_per_token")
-    scaling = RopeScaling()
-    if meta.get(f"{arch}.rope.scaling.type", "none") == "linear":
-        scaling = RopeScaling("linear", meta[f"{arch}.rope.scaling.factor"])
     return Shape(
         **sizes,
         intermediate_size=meta[f"{arch}.feed_forward_length"],
         rms_eps=meta[f"{arch}.attention.layer_norm_rms_epsilon"],
         rope_theta=meta.get(f"{arch}.rope.freq_base", 10_000.0),
-        rope_scaling=scaling,
+        rope_scaling=scaling_of(meta),
     )
+
+
+def scaling_of(meta: dict[str, Any]) -> RopeScaling:
+    """How the file stretches its angles. Raises `ModelError` for a way this engine doesn't know."""
+    given = {
+        key.removeprefix("llama.rope.scaling."): value
+        for key, value in meta.items()
+        if key.startswith("llama.rope.scaling.")
+    }
+    kind = given.get("type", "none")
+    if kind == "none":
+        return RopeScaling()
+    if kind == "linear":
+        return RopeScaling("linear", given["factor"])
+    if kind == "yarn":
+        context = given.get("original_context_length") or meta["llama.context_length"]
+        return RopeScaling("yarn", given["factor"], context, attention_factor=given.get("attn_factor"))
+    raise ModelError("model_unsupported", f"rotary scaling {kind!r}; this loader knows none, linear and yarn")
+
+
+def _stretched(shape: Shape, gguf: GGUF) -> Shape:
+    """The shape with a divisor for each frequency, where the file has them (Llama 3.1 and later)."""
+    factors = gguf.tensors.get("rope_freqs.weight")
+    if factors is None:
+        return shape
+    return replace(shape, rope_scaling=RopeScaling("factors", factors=tuple(dequantise(factors).tolist())))
 
 
 def unpermute(rows: Tensor, n_heads: int) -> Tensor:
@@ -58,7 +82,7 @@ def load_gguf(
 ) -> Decoder:
     """The decoder of a GGUF file. `int4` is converted once into `cache_dir` (the file's folder)."""
     gguf = read_gguf(path)
-    shape = shape_of(gguf.metadata)
+    shape = _stretched(shape_of(gguf.metadata), gguf)
     try:
         if weight_format == "int4" and _all_q4(gguf, shape):
             name = f"packed-v{CACHE_VERSION}-{sha256[:16]}.safetensors"

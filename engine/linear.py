@@ -81,19 +81,29 @@ class Int4Linear:
 
 @dataclass(slots=True)
 class Int8Linear:
-    """W as int8 rows with one scale each; activations are bf16."""
+    """W in 8-bit groups of 32 along `in`, as Q8_0 stores it: w = scale q with q in -128..127. Activations are bf16.
 
-    weight: Tensor
-    scale: Tensor
-    bias: Tensor | None = None
+    torch has no kernel for that, but two of its 4-bit products are one of 8 bits: q = 16 high + low.
+    """
+
+    high: Int4Linear
+    low: Int4Linear
 
     def __call__(self, x: Tensor) -> Tensor:
-        product: Tensor = torch.ops.aten._weight_int8pack_mm(x, self.weight, self.scale)
-        return product if self.bias is None else product.add_(self.bias)
+        if x.shape[0] > INT4_ROWS:
+            return self.high(x)
+        low = self.low
+        rest: Tensor = torch.ops.aten._weight_int4pack_mm_for_cpu(x, low.packed, GROUP, low.scales)
+        return self.high(x).add_(rest)
+
+    @property
+    def dense(self) -> Tensor:
+        """The same matrix in bf16, [out, in]."""
+        return self.high.dense
 
     @property
     def n_bytes(self) -> int:
-        return self.weight.nbytes + self.scale.nbytes
+        return self.high.n_bytes + self.low.n_bytes
 
 
 class Int8Head:
@@ -121,14 +131,24 @@ class Int8Head:
 
 def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor, bias: Tensor | None = None) -> Int4Linear:
     """Packs q [N, K] in 0..15 with w = scale q + minimum, scale and minimum [N, K/32] in fp32."""
-    grouped = torch.stack([scale, minimum + 8 * scale], dim=-1)
     values = q.view(*scale.shape, GROUP) * scale[..., None] + minimum[..., None]
     return Int4Linear(
-        packed=torch.ops.aten._convert_weight_to_int4pack_for_cpu(q.to(torch.int32), 1),
-        scales=grouped.transpose(0, 1).contiguous().to(torch.bfloat16),
+        packed=_packed(q),
+        scales=_grouped(scale, minimum + 8 * scale),
         wide=Bf16Matrix(values.view(q.shape).to(torch.bfloat16)),
         bias=bias,
     )
+
+
+def _packed(q: Tensor) -> Tensor:
+    """0..15 in the order the kernel reads."""
+    packed: Tensor = torch.ops.aten._convert_weight_to_int4pack_for_cpu(q.to(torch.int32), 1)
+    return packed
+
+
+def _grouped(scale: Tensor, zero: Tensor) -> Tensor:
+    """(scale, zero) a group as the kernel reads them: [K/32, N, 2]."""
+    return torch.stack([scale, zero], dim=-1).transpose(0, 1).contiguous().to(torch.bfloat16)
 
 
 def quantise_int4(weight: Tensor, bias: Tensor | None = None) -> Int4Linear:
@@ -140,10 +160,23 @@ def quantise_int4(weight: Tensor, bias: Tensor | None = None) -> Int4Linear:
     return pack_int4(q.view(weight.shape).to(torch.uint8), scale, minimum, bias)
 
 
+def pack_int8(q: Tensor, scale: Tensor, bias: Tensor | None = None) -> Int8Linear:
+    """Packs q [N, K] in -128..127 with w = scale q, scale [N, K/32] in fp32."""
+    whole = q.to(torch.int32)
+    high, low = whole >> 4, whole & 15
+    wide = Bf16Matrix((whole.view(*scale.shape, GROUP) * scale[..., None]).view(q.shape).to(torch.bfloat16))
+    return Int8Linear(
+        Int4Linear(_packed(high + 8), _grouped(16 * scale, torch.zeros_like(scale)), wide, bias),
+        Int4Linear(_packed(low), _grouped(scale, 8 * scale), wide),
+    )
+
+
 def quantise_int8(weight: Tensor, bias: Tensor | None = None) -> Int8Linear:
-    """Rounds an fp32 matrix to int8 with one scale a row."""
-    rows, scale = int8_rows(weight)
-    return Int8Linear(rows, scale.to(torch.bfloat16), bias)
+    """Rounds an fp32 matrix to int8 with one scale a group of 32: what Q8_0 holds comes out as it was."""
+    groups = weight.float().view(weight.shape[0], -1, GROUP)
+    scale = groups.abs().amax(-1).clamp_min(1e-30) / 127
+    q = (groups / scale[..., None]).round().clamp_(-127, 127)
+    return pack_int8(q.view(weight.shape), scale, bias)
 
 
 def int8_rows(weight: Tensor) -> tuple[Tensor, Tensor]:

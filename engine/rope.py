@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-RopeKind = Literal["none", "linear", "dynamic", "llama3", "yarn"]
+RopeKind = Literal["none", "linear", "dynamic", "llama3", "yarn", "factors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class RopeScaling:
     beta_fast: float = 32.0
     beta_slow: float = 1.0
     attention_factor: float | None = None
+    factors: tuple[float, ...] = ()
 
 
 def inverse_frequencies(dim: int, theta: float, scaling: RopeScaling, context: int) -> tuple[Tensor, float]:
@@ -41,6 +42,8 @@ def inverse_frequencies(dim: int, theta: float, scaling: RopeScaling, context: i
         return _llama3(frequencies, scaling), 1.0
     if scaling.kind == "yarn":
         return _yarn(frequencies, dim, theta, scaling)
+    if scaling.kind == "factors":
+        return frequencies / torch.tensor(scaling.factors), 1.0
     return frequencies, 1.0
 
 

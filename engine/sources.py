@@ -21,7 +21,7 @@ HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 HASHES = "hashes.json"
 # What the process needs beside weights and KV memory: torch itself, buffers.
 HEADROOM_BYTES = 300 * 2**20
-BYTES_PER_WEIGHT: dict[Format, float] = {"int4": 2.7, "int8": 1.05, "bf16": 2.0, "fp16": 2.0, "fp32": 4.0}
+BYTES_PER_WEIGHT: dict[Format, float] = {"int4": 2.7, "int8": 3.3, "bf16": 2.0, "fp16": 2.0, "fp32": 4.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +162,13 @@ def _config_shape(folder: Path) -> dict[str, int]:
 
 
 def default_format(source: Source, place: str) -> Format:
-    """int4 for a file whose matrices are 4-bit already, on a CPU; else bf16, which rounds Q8_0's values a little."""
+    """On a CPU a file's own: int4 where all matrices are 4-bit, int8 where all are Q8_0; else bf16."""
     if source.kind != "gguf" or place != "cpu":
         return "bf16"
     kinds = {t.kind for name, t in read_gguf(source.path).tensors.items() if name.startswith("blk.")}
-    return "int4" if kinds <= {"Q4_0", "Q4_1", "F32"} else "bf16"
+    if kinds <= {"Q4_0", "Q4_1", "F32"}:
+        return "int4"
+    return "int8" if kinds <= {"Q8_0", "F32"} else "bf16"
 
 
 def predicted_bytes(source: Source, form: Format, kv_bytes: int) -> int:

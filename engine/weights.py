@@ -38,13 +38,11 @@ def maybe(get: Get, name: str) -> Tensor | None:
 
 
 def make_linear(weight: Tensor, bias: Tensor | None, weight_format: Format, device: torch.device) -> Linear:
-    """An fp32 matrix [out, in] in the format asked for; matrices the int4 kernel can't take stay bf16."""
+    """An fp32 matrix [out, in] in the format asked for; matrices the 4-bit kernel can't take stay bf16."""
     dtype = DTYPES[weight_format]
     placed = None if bias is None else bias.to(device, dtype)
-    if weight_format == "int4" and weight.shape[0] % 32 == 0 and weight.shape[1] % 32 == 0:
-        return quantise_int4(weight, placed)
-    if weight_format == "int8":
-        return quantise_int8(weight, placed)
+    if weight_format in ("int4", "int8") and weight.shape[0] % 32 == 0 and weight.shape[1] % 32 == 0:
+        return (quantise_int4 if weight_format == "int4" else quantise_int8)(weight, placed)
     return DenseLinear(weight.to(device, dtype), placed)
 
 

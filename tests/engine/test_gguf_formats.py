@@ -1,0 +1,129 @@
+"""GGUF files in each quantisation that is read, and each way of stretching the angles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gguf
+import numpy as np
+import pytest
+import torch
+
+from engine.decoder import Decoder, Segment
+from engine.errors import ModelError
+from engine.gguf_file import dequantise, read_gguf
+from engine.gguf_weights import load_gguf, scaling_of, shape_of
+from engine.linear import Int4Linear, Int8Linear, quantise_int8
+from engine.rope import inverse_frequencies
+from engine.sources import Source, default_format
+
+HIDDEN, HEADS, KV_HEADS, WIDTH, VOCAB, LAYERS = 64, 4, 2, 96, 128, 2
+IDS = torch.arange(3, 23)
+
+
+def matrices() -> dict[str, np.ndarray[Any, Any]]:
+    drawn = np.random.default_rng(0)
+    kv = HIDDEN // HEADS * KV_HEADS
+    shapes = {"token_embd.weight": (VOCAB, HIDDEN)}
+    for i in range(LAYERS):
+        shapes |= {
+            f"blk.{i}.attn_q.weight": (HIDDEN, HIDDEN),
+            f"blk.{i}.attn_k.weight": (kv, HIDDEN),
+            f"blk.{i}.attn_v.weight": (kv, HIDDEN),
+            f"blk.{i}.attn_output.weight": (HIDDEN, HIDDEN),
+            f"blk.{i}.ffn_gate.weight": (WIDTH, HIDDEN),
+            f"blk.{i}.ffn_up.weight": (WIDTH, HIDDEN),
+            f"blk.{i}.ffn_down.weight": (HIDDEN, WIDTH),
+        }
+    return {name: drawn.normal(0, 0.15, shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def written(path: Path, kind: gguf.GGMLQuantizationType, factors: list[float] | None = None) -> Path:
+    """A tiny llama, its matrices quantised by the gguf package."""
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_context_length(64)
+    writer.add_embedding_length(HIDDEN)
+    writer.add_block_count(LAYERS)
+    writer.add_feed_forward_length(WIDTH)
+    writer.add_head_count(HEADS)
+    writer.add_head_count_kv(KV_HEADS)
+    writer.add_layer_norm_rms_eps(1e-5)
+    writer.add_vocab_size(VOCAB)
+    writer.add_token_list([str(i) for i in range(VOCAB)])
+    for name, matrix in matrices().items():
+        writer.add_tensor(name, gguf.quants.quantize(matrix, kind), raw_dtype=kind)
+    for i in range(LAYERS):
+        for norm in ("attn_norm", "ffn_norm"):
+            writer.add_tensor(f"blk.{i}.{norm}.weight", np.ones(HIDDEN, dtype=np.float32))
+    writer.add_tensor("output_norm.weight", np.ones(HIDDEN, dtype=np.float32))
+    if factors:
+        writer.add_tensor("rope_freqs.weight", np.array(factors, dtype=np.float32))
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+def logits(decoder: Decoder) -> torch.Tensor:
+    cache = decoder.new_cache(len(IDS))
+    return decoder.logits(decoder.forward(IDS, [Segment(cache, len(IDS))])).float()
+
+
+KINDS = gguf.GGMLQuantizationType
+
+
+@pytest.mark.parametrize(
+    ("kind", "form", "sort"),
+    [
+        (KINDS.Q4_0, "int4", Int4Linear),
+        (KINDS.Q4_1, "int4", Int4Linear),
+        (KINDS.Q8_0, "int8", Int8Linear),
+    ],
+)
+def test_a_file_is_kept_in_its_own_precision(tmp_path: Path, kind: Any, form: Any, sort: type) -> None:
+    path = written(tmp_path / "tiny.gguf", kind)
+    source = Source("tiny", "gguf", path, path.parent, "")
+    assert default_format(source, "cpu") == form
+    own, wide = load_gguf(path, "0" * 64, form), load_gguf(path, "0" * 64, "fp32")
+    assert isinstance(own.layers[0].down, sort)
+    seen, exact = logits(own), logits(wide)
+    assert (seen.argmax(-1) == exact.argmax(-1)).float().mean() >= 0.9
+    divergence = torch.nn.functional.kl_div(seen.log_softmax(-1), exact.softmax(-1), reduction="batchmean")
+    assert divergence < 0.01
+
+
+def test_eight_bits_come_out_as_they_were_stored(tmp_path: Path) -> None:
+    entry = read_gguf(written(tmp_path / "tiny.gguf", KINDS.Q8_0)).tensors["blk.0.ffn_down.weight"]
+    stored = torch.from_numpy(dequantise(entry).copy())
+    linear = quantise_int8(stored)
+    torch.testing.assert_close(linear.dense, stored.to(torch.bfloat16), rtol=0, atol=0)
+    x = torch.randn(5, WIDTH, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)
+    few = linear(x).float()
+    many = linear(x.repeat(8, 1)).float()[:5]
+    exact = x.float() @ stored.T
+    for product in (few, many):
+        assert (product - exact).abs().max() < 0.02 * exact.abs().max()
+
+
+def test_a_divisor_for_each_frequency_is_applied(tmp_path: Path) -> None:
+    factors = [1.0, 1.0, 1.0, 1.0, 2.0, 4.0, 8.0, 8.0]
+    decoder = load_gguf(written(tmp_path / "tiny.gguf", KINDS.Q8_0, factors), "0" * 64, "fp32")
+    plain = load_gguf(written(tmp_path / "plain.gguf", KINDS.Q8_0), "0" * 64, "fp32")
+    shape = decoder.shape
+    stretched, _ = inverse_frequencies(16, 10_000.0, shape.rope_scaling, 64)
+    even, _ = inverse_frequencies(16, 10_000.0, plain.shape.rope_scaling, 64)
+    torch.testing.assert_close(stretched, even / torch.tensor(factors))
+    assert not torch.allclose(logits(decoder), logits(plain))
+
+
+def test_yarn_is_read_and_an_unknown_stretching_is_refused(tmp_path: Path) -> None:
+    meta = read_gguf(written(tmp_path / "tiny.gguf", KINDS.Q8_0)).metadata
+    key = "llama.rope.scaling."
+    yarn = {f"{key}type": "yarn", f"{key}factor": 4.0, f"{key}original_context_length": 16}
+    found = shape_of(meta | yarn).rope_scaling
+    assert (found.kind, found.factor, found.original_context) == ("yarn", 4.0, 16)
+    assert scaling_of(meta | {f"{key}type": "linear", f"{key}factor": 2.0}).factor == 2.0
+    with pytest.raises(ModelError, match="longrope"):
+        scaling_of(meta | {f"{key}type": "longrope"})
