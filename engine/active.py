@@ -5,15 +5,15 @@ Everything here is keyed by request, never by batch row.
 
 from __future__ import annotations
 
-import queue
+import logging
 import random
 import secrets
 import statistics
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -25,11 +25,12 @@ from engine.cache import KVCache
 from engine.constraints import Constraint, Matcher, parse
 from engine.decoder import Segment
 from engine.errors import EngineError
+from engine.handle import Handle
 from engine.speculation import PromptLookup
 from engine.stream import TextStream
+from engine.timings import timings
 from engine.tokenizer import ModelTokenizer
 from engine.types import (
-    Event,
     FinishEvent,
     FinishReason,
     Request,
@@ -39,47 +40,8 @@ from engine.types import (
     TokenEvent,
 )
 
-
-class Handle:
-    """What a caller holds: iterate it for events, cancel it, or wait for its result. Safe from any thread."""
-
-    def __init__(self, request_id: str, wake: Callable[[], None]) -> None:
-        self.id = request_id
-        self.cancelled = False
-        self._wake = wake
-        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
-        self._done = threading.Event()
-        self._result: Result | None = None
-
-    def __iter__(self) -> Iterator[Event]:
-        """Events in order, each once; ends after the `FinishEvent`."""
-        while True:
-            if self._done.is_set() and self._events.empty():
-                return
-            event = self._events.get()
-            yield event
-            if isinstance(event, FinishEvent):
-                return
-
-    def cancel(self) -> None:
-        """Asks for an end within one step; the result then says `cancelled` and keeps the text so far."""
-        self.cancelled = True
-        self._wake()
-
-    def result(self, timeout: float | None = None) -> Result:
-        """Waits for the end; raises `TimeoutError` after `timeout` seconds."""
-        if not self._done.wait(timeout) or self._result is None:
-            raise TimeoutError(f"request {self.id} is not finished after {timeout} s")
-        return self._result
-
-    def put(self, event: Event) -> None:
-        """Called by the loop alone."""
-        if isinstance(event, FinishEvent):
-            self._result = event.result
-            self._events.put(event)
-            self._done.set()
-        else:
-            self._events.put(event)
+log = logging.getLogger(__name__)
+Outcome = tuple[Any, FinishReason, dict[str, str] | None]
 
 
 class Active:
@@ -165,6 +127,7 @@ class Active:
         """Chooses the next token from this request's own logits [vocab], emits it, and ends what must end."""
         steps = self._shaping()
         shaped = sampling.apply(logits, steps)
+        sampling.check_choice(shaped)
         token = sampling.choose(shaped, self.request.sampling, self.rng)
         event = self._seen(token, logits, shaped, steps)
         now = time.perf_counter()
@@ -232,52 +195,81 @@ class Active:
 
     def fail(self, error: Exception) -> None:
         """Ends the request with an error; others go on."""
-        code, message = "internal_error", f"{type(error).__name__}: {error}"
-        if isinstance(error, EngineError):
-            code, message = error.code, error.message
-        self.finish("error", {"code": code, "message": message})
+        self.finish("error", _described(error))
 
     def finish(self, reason: FinishReason, error: dict[str, str] | None = None) -> None:
-        """Emits the result, once, and lets go of the KV memory."""
+        """Emits the result, once, whatever goes wrong on the way: somebody waits for it."""
         if self.finished:
             return
         self.finished = True
+        try:
+            result = self._result(*self._outcome(reason, error))
+        except Exception as fault:
+            log.exception("the result of request %s failed", self.request.id)
+            result = Result(
+                self.stream.text,
+                tuple(self.history.output),
+                "error",
+                _described(fault),
+                self._usage(),
+                {},
+                self.rendered,
+            )
+        self.handle.put(FinishEvent(result))
+
+    def _outcome(self, reason: FinishReason, error: dict[str, str] | None) -> Outcome:
         if reason in ("cancelled", "error"):
             self.stream.finish()
-        parsed = None
-        if self.constraint and reason in ("stop", "stop_string", "length"):
-            parsed, reason, error = self._parse(self.constraint, reason)
-        output = self.history.output
-        result = Result(
+        elif self.constraint:
+            return self._parse(self.constraint, reason)
+        return None, reason, error
+
+    def _result(self, parsed: Any, reason: FinishReason, error: dict[str, str] | None) -> Result:
+        return Result(
             text=self.stream.text,
-            token_ids=tuple(output),
+            token_ids=tuple(self.history.output),
             finish_reason=reason,
             error=error,
-            usage={
-                "prompt_tokens": len(self.prompt_ids),
-                "completion_tokens": len(output),
-                "cached_tokens": self.cached_tokens,
-            },
-            timings=self._timings(),
+            usage=self._usage(),
+            timings=timings(self.submitted_at, self.started_at, self.prefilled_at, self.token_times),
             rendered_prompt=self.rendered,
             parsed=parsed,
             stats=self._stats(),
         )
-        self.handle.put(FinishEvent(result))
 
-    def _parse(
-        self, constraint: Constraint, reason: FinishReason
-    ) -> tuple[Any, FinishReason, dict[str, str] | None]:
+    def _usage(self) -> dict[str, int]:
+        return {
+            "prompt_tokens": len(self.prompt_ids),
+            "completion_tokens": len(self.history.output),
+            "cached_tokens": self.cached_tokens,
+        }
+
+    def _parse(self, constraint: Constraint, reason: FinishReason) -> Outcome:
         """The output's value; a truncated output has none, one that is wrong after all ends in an error."""
-        whole = self.matcher is not None and self.matcher.accepting
-        self.stats["constraint"] = {"kind": constraint.kind, "valid": whole, "truncated": not whole}
+        whole = self._whole()
+        state = {"kind": constraint.kind, "valid": False, "truncated": not whole}
+        self.stats["constraint"] = state
         if not whole:
             return None, reason, None
         try:
-            return parse(constraint, self.stream.text), reason, None
+            value = parse(constraint, self.stream.text)
         except EngineError as error:
-            self.stats["constraint"]["valid"] = False
             return None, "error", error.to_dict()
+        state["valid"] = True
+        return value, reason, None
+
+    def _whole(self) -> bool:
+        """Whether the released text satisfies the grammar.
+
+        The matcher has seen tokens. A stop string cuts within them, and unfinished bytes become another character.
+        """
+        if self.matcher is None:
+            return False
+        said = [token for token in self.history.output if token not in self.tokenizer.eos_ids]
+        text = self.stream.text
+        if text.encode() == b"".join(map(self.tokenizer.spelling, said)):
+            return self.matcher.accepting
+        return self.matcher.takes(self.tokenizer.encode(text))
 
     def _stats(self) -> dict[str, Any]:
         sizes = self.batch_sizes
@@ -286,6 +278,7 @@ class Active:
             **self._costs(),
             "batch_size_mean": statistics.fmean(sizes) if sizes else None,
             "batch_size_max": max(sizes, default=None),
+            "batch_sizes": [[size, len(list(steps))] for size, steps in groupby(sizes)],
         }
 
     def _costs(self) -> dict[str, Any]:
@@ -301,27 +294,19 @@ class Active:
             found["masks"] = self.matcher.masks
         return found
 
-    def _timings(self) -> dict[str, float | None]:
-        end = time.perf_counter()
-        times = self.token_times
-        gaps = sorted(1000 * (b - a) for a, b in pairwise(times))
-        return {
-            "queue_ms": _since(self.submitted_at, self.started_at or end),
-            "prefill_ms": _since(self.started_at, self.prefilled_at),
-            "ttft_ms": _since(self.submitted_at, times[0] if times else None),
-            "itl_ms_p50": percentile(gaps, 0.5),
-            "itl_ms_p95": percentile(gaps, 0.95),
-            "itl_ms_max": gaps[-1] if gaps else None,
-            "tokens_per_s": len(gaps) / (times[-1] - times[0]) if gaps else None,
-            "total_ms": 1000 * (end - self.submitted_at),
-        }
+
+def _described(error: Exception) -> dict[str, str]:
+    if isinstance(error, EngineError):
+        return {"code": error.code, "message": error.message}
+    return {"code": "internal_error", "message": f"{type(error).__name__}: {error}"}
 
 
-def _since(start: float | None, end: float | None) -> float | None:
-    """Milliseconds between two clock readings, None where one is missing."""
-    return None if start is None or end is None else 1000 * (end - start)
-
-
-def percentile(ordered: list[float], share: float) -> float | None:
-    """The nearest-rank percentile of ascending values; None when there are none."""
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else None
+@contextmanager
+def ending(*items: Active) -> Iterator[None]:
+    """What goes wrong inside ends these requests and no other."""
+    try:
+        yield
+    except Exception as error:
+        log.exception("failed: %s", ", ".join(item.request.id for item in items))
+        for item in items:
+            item.fail(error)

@@ -187,6 +187,14 @@ class Matcher:
         """True when the text so far satisfies the grammar."""
         return bool(self.backend.is_accepting())
 
+    def takes(self, ids: list[int]) -> bool:
+        """Whether these tokens from the start satisfy the grammar. Ends what the matcher was following."""
+        self._settle()
+        self.backend.reset()
+        if ids and (self.backend.validate_tokens(ids) < len(ids) or not self.backend.consume_tokens(ids)):
+            return False
+        return self.accepting
+
     def _settle(self) -> None:
         if self._pending is not None:
             self._pending.result()

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from engine.linear import INT4_ROWS
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +36,19 @@ def piece(left: int, room: int, chunk: int) -> int:
     whole = min(left, room) // chunk * chunk
     rest = left - whole
     return left if left <= room and (whole == 0 or rest > INT4_ROWS) else whole
+
+
+def groups(wanted: Sequence[tuple[T, list[int]]], max_rows: int) -> list[list[tuple[T, list[int]]]]:
+    """Splits a step so that no forward pass has more rows than the decoding kernel is meant for.
+
+    Each of (request, draft) takes a row for its last token and one for each drafted.
+    """
+    found: list[list[tuple[T, list[int]]]] = []
+    rows = max_rows + 1
+    for item, draft in wanted:
+        if rows + 1 + len(draft) > max_rows:
+            found.append([])
+            rows = 0
+        found[-1].append((item, draft))
+        rows += 1 + len(draft)
+    return found

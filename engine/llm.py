@@ -10,11 +10,12 @@ from typing import Any
 import torch
 
 from engine import chat, constraints, loading
-from engine.active import Active, Handle
+from engine.active import Active
 from engine.adapters import SHIPPED, Adapter, load_adapter
 from engine.aside import aside
 from engine.decoder import Decoder, Segment
 from engine.errors import InvalidRequest, PromptTooLong
+from engine.handle import Handle
 from engine.limits import Limits
 from engine.loop import Loop
 from engine.observe import Observation, Observe, observe

@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from engine.active import Active, Handle
+from engine.active import Active, ending
 from engine.cache import KVCache
 from engine.decoder import Decoder
 from engine.errors import EngineClosed
-from engine.limits import Limits, piece
+from engine.handle import Handle
+from engine.limits import Limits, groups, piece
 from engine.linear import INT4_ROWS
 from engine.prefix import PrefixCache, Source
 
@@ -39,6 +40,8 @@ class Loop:
         self.arena = decoder.new_arena(limits.kv_bytes)
         self.prefix = PrefixCache(limits.chunk, min(limits.prefix_bytes, limits.kv_bytes))
         self.closed = False
+        # What is handed over before the flag turns is still seen by the thread's last look.
+        self._gate = threading.Lock()
         self.steps = 0
         self.tokens = 0
         self.busy_batch: deque[int] = deque(maxlen=256)
@@ -47,19 +50,21 @@ class Loop:
 
     def submit(self, item: Active) -> None:
         """Hands a request over; raises `EngineClosed` after `close`."""
-        if self.closed:
-            raise EngineClosed
-        self.inbox.put(item)
+        with self._gate:
+            if self.closed:
+                raise EngineClosed
+            self.inbox.put(item)
 
     def call(self, work: Callable[[], T]) -> Future[T]:
         """Has the loop's thread do something with the model between two steps; errors go to the caller.
 
         Raises `EngineClosed` after `close`.
         """
-        if self.closed:
-            raise EngineClosed
         promise: Future[T] = Future()
-        self.errands.put((work, promise))
+        with self._gate:
+            if self.closed:
+                raise EngineClosed
+            self.errands.put((work, promise))
         self.wake()
         return promise
 
@@ -69,9 +74,13 @@ class Loop:
 
     def close(self) -> None:
         """Ends every request as cancelled and stops the thread."""
-        self.closed = True
+        self._shut()
         self.wake()
         self._thread.join(timeout=60)
+
+    def _shut(self) -> None:
+        with self._gate:
+            self.closed = True
 
     @property
     def kv_in_use(self) -> int:
@@ -79,26 +88,37 @@ class Loop:
         return sum(a.cache.n_bytes for a in self.active if a.cache is not None)
 
     def _run(self) -> None:
-        while not self.closed:
-            self._take_inbox()
-            self._drop_cancelled()
-            self._run_errand()
-            self._admit()
-            try:
-                self._prefill()
-                self._decode_all()
-            except Exception as error:
-                # The batch as a whole failed (memory, say): these requests end, the loop and later ones live
-                # on.
-                log.exception("a step failed")
-                for item in self.active:
-                    item.fail(error)
+        try:
+            while not self.closed:
+                self._guarded_turn()
+        finally:
+            # Whatever ends the thread, nobody waits for it and nothing more is taken.
+            self._shut()
+            for item in [*self.active, *self.waiting, *self._drain()]:
+                item.finish("cancelled")
+            self.active.clear()
+            while not self.errands.empty():
+                self.errands.get()[1].set_exception(EngineClosed())
+
+    def _guarded_turn(self) -> None:
+        """A fault that belongs to no request ends those that run (those that wait when none runs), never the loop."""
+        try:
+            self._turn()
+        except Exception as error:
+            log.exception("a turn of the loop failed")
+            # With nobody to end, the same fault would come back for ever.
+            for item in self.active or self.waiting:
+                item.fail(error)
             self._drop_finished()
-        for item in [*self.active, *self.waiting, *self._drain()]:
-            item.finish("cancelled")
-        self.active.clear()
-        while not self.errands.empty():
-            self.errands.get()[1].set_exception(EngineClosed())
+
+    def _turn(self) -> None:
+        self._take_inbox()
+        self._drop_cancelled()
+        self._run_errand()
+        self._admit()
+        self._prefill()
+        self._decode_all()
+        self._drop_finished()
 
     def _run_errand(self) -> None:
         """One a step, so that errands and requests take turns."""
@@ -109,8 +129,11 @@ class Loop:
             return
         try:
             promise.set_result(work())
-        except Exception as error:
+        except BaseException as error:
+            # Whoever asked hears of it even when it ends the thread.
             promise.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
 
     def _drain(self) -> list[Active]:
         found = []
@@ -135,13 +158,20 @@ class Loop:
     def _drop_finished(self) -> None:
         for item in self.active:
             if item.finished and item.cache is not None:
-                self._keep(item)
-                if self.arena:
-                    self.arena.give_back(item.cache)
-                item.cache = None
+                self._release(item, item.cache)
         self.active = [a for a in self.active if not a.finished]
         if any(w.finished for w in self.waiting):
             self.waiting = deque(w for w in self.waiting if not w.finished)
+
+    def _release(self, item: Active, cache: KVCache) -> None:
+        """Gives the KV memory back; a copy for later requests is kept where there is room for it."""
+        try:
+            self._keep(item)
+        except Exception:
+            log.exception("the prefix of request %s was not kept", item.request.id)
+        item.cache = None
+        if self.arena:
+            self.arena.give_back(cache)
 
     def _admit(self) -> None:
         """Lets the oldest waiting requests in while their KV memory fits.
@@ -153,16 +183,20 @@ class Loop:
             needed = self.waiting[0].capacity * self.decoder.kv_bytes_per_token
             if needed > free:
                 return
-            cache = self._new_cache(self.waiting[0].capacity)
-            if cache is None:
-                return
-            item = self.waiting.popleft()
-            free -= needed
-            # What the prefix cache holds is lent: it gives way to running requests.
-            self.prefix.make_room(free)
+            item = self.waiting[0]
+            with ending(item):
+                cache = self._new_cache(item.capacity)
+                if cache is None:
+                    return
+            self.waiting.popleft()
+            if item.finished:
+                continue
             item.kv_bytes_per_token = self.decoder.kv_bytes_per_token
             item.admit(cache)
             self.active.append(item)
+            free -= needed
+            # What the prefix cache holds is lent: it gives way to running requests.
+            self.prefix.make_room(free)
 
     def _new_cache(self, capacity: int) -> KVCache | None:
         """A place for a sequence; None while no gap between the others is large enough."""
@@ -171,8 +205,11 @@ class Loop:
     def _prefill(self) -> None:
         """A piece of one prompt, or the ends of several: little while others decode, so that nobody stalls for long."""
         pieces = self._pieces()
-        if not pieces:
-            return
+        if pieces:
+            with ending(*(item for item, _ in pieces)):
+                self._compute(pieces)
+
+    def _compute(self, pieces: list[tuple[Active, int]]) -> None:
         ids = [token for item, size in pieces for token in item.remaining_prompt[:size]]
         segments = [item.segment(item.cache, size) for item, size in pieces if item.cache is not None]
         hidden = self.decoder.forward(torch.tensor(ids, device=self.decoder.device), segments)
@@ -196,6 +233,8 @@ class Loop:
             if found and not INT4_ROWS < len(item.remaining_prompt) <= min(room, chunk):
                 continue
             self._begin(item)
+            if item.finished:
+                continue
             size = piece(len(item.remaining_prompt), room, chunk)
             found.append((item, size))
             room -= size
@@ -207,8 +246,9 @@ class Loop:
         """Takes its turn: others come first the next time."""
         self.active.remove(item)
         self.active.append(item)
-        self._reuse(item)
-        item.announce()
+        with ending(item):
+            self._reuse(item)
+            item.announce()
 
     def _source(self, item: Active) -> Source:
         adapter = item.adapter.key if item.adapter else None
@@ -241,23 +281,19 @@ class Loop:
         batch = [a for a in self.active if not a.prefilling and not a.finished and a.cache is not None]
         # Neighbours in memory stand side by side, so that one call can read several.
         batch.sort(key=lambda a: getattr(a.cache, "start", 0))
-        if batch:
+        wanted = [(item, draft) for item in batch if (draft := self._draft(item)) is not None]
+        if wanted:
             self.steps += 1
-            self.busy_batch.append(len(batch))
-        for group in self._groups([(item, item.draft()) for item in batch]):
-            self._decode(group, len(batch))
+            self.busy_batch.append(len(wanted))
+        for group in groups(wanted, self.limits.max_rows):
+            with ending(*(item for item, _ in group)):
+                self._decode(group, len(wanted))
 
-    def _groups(self, wanted: list[tuple[Active, list[int]]]) -> list[list[tuple[Active, list[int]]]]:
-        """Splits a step so that no forward pass has more rows than the decoding kernel is meant for."""
-        groups: list[list[tuple[Active, list[int]]]] = []
-        rows = self.limits.max_rows + 1
-        for item, draft in wanted:
-            if rows + 1 + len(draft) > self.limits.max_rows:
-                groups.append([])
-                rows = 0
-            groups[-1].append((item, draft))
-            rows += 1 + len(draft)
-        return groups
+    def _draft(self, item: Active) -> list[int] | None:
+        """Tokens to check after the last one; None when looking for them ended the request."""
+        with ending(item):
+            return item.draft()
+        return None
 
     def _decode(self, group: list[tuple[Active, list[int]]], batch_size: int) -> None:
         ids = [token for item, draft in group for token in (item.history.output[-1], *draft)]
@@ -269,7 +305,8 @@ class Loop:
         row = 0
         for item, draft in group:
             item.batch_sizes.append(batch_size)
-            self._check_draft(item, draft, logits[row : row + 1 + len(draft)])
+            with ending(item):
+                self._check_draft(item, draft, logits[row : row + 1 + len(draft)])
             row += 1 + len(draft)
 
     def _check_draft(self, item: Active, draft: list[int], logits: torch.Tensor) -> None:
@@ -285,10 +322,6 @@ class Loop:
 
     def _accept(self, item: Active, logits: torch.Tensor) -> None:
         """A request whose own sampling fails ends alone."""
-        try:
-            with torch.inference_mode():
-                item.accept(logits)
+        with ending(item), torch.inference_mode():
+            item.accept(logits)
             self.tokens += 1
-        except Exception as error:
-            log.exception("request %s failed", item.request.id)
-            item.fail(error)

@@ -16,10 +16,11 @@ from typing import Any, cast
 import openai
 
 from engine import constraints
-from engine.active import Handle, percentile
 from engine.constraints import Constraint
 from engine.errors import EngineError, InvalidRequest
+from engine.handle import Handle
 from engine.registry import ModelCard
+from engine.timings import percentile
 from engine.tools import with_instructions
 from engine.types import FinishEvent, FinishReason, Message, Request, Result, Sampling, StartEvent, TokenEvent
 
@@ -122,7 +123,12 @@ class Exchange:
             error = {"code": "remote_failed", "message": f"{type(fault).__name__}: {fault}"}
         if self.handle.cancelled:
             self.reason, error = "cancelled", None
-        self.handle.put(FinishEvent(self._result(error)))
+        try:
+            result = self._result(error)
+        except Exception as fault:
+            # With an error given nothing is validated, so this one can't fail the same way.
+            result = self._result({"code": "internal_error", "message": f"{type(fault).__name__}: {fault}"})
+        self.handle.put(FinishEvent(result))
 
     def _read(self) -> None:
         self.stream = self._open()

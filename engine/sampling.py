@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from engine.errors import EngineError
 from engine.types import Sampling
 
 Step = tuple[str, Callable[[Tensor], Tensor]]
@@ -26,13 +27,13 @@ def bias(logits: Tensor, values: Mapping[int, float]) -> Tensor:
     """Adds values[id] to the logits of the ids that exist."""
     ids = [t for t in values if t < logits.shape[-1]]
     out = logits.clone()
-    out[..., ids] += torch.tensor([values[t] for t in ids], dtype=logits.dtype)
+    out[..., ids] += torch.tensor([values[t] for t in ids], dtype=logits.dtype, device=logits.device)
     return out
 
 
 def repetition_penalty(logits: Tensor, seen: Sequence[int], penalty: float) -> Tensor:
     """Divides positive and multiplies negative logits of seen tokens (CTRL, arXiv 1909.05858)."""
-    ids = torch.tensor(sorted(set(seen)), dtype=torch.long)
+    ids = torch.tensor(sorted(set(seen)), dtype=torch.long, device=logits.device)
     out = logits.clone()
     score = logits[..., ids]
     out[..., ids] = torch.where(score < 0, score * penalty, score / penalty)
@@ -43,8 +44,8 @@ def count_penalties(logits: Tensor, counts: Mapping[int, int], frequency: float,
     """Subtracts frequency x count + presence from every token generated so far (OpenAI's definition)."""
     if not counts:
         return logits
-    ids = torch.tensor(list(counts), dtype=torch.long)
-    times = torch.tensor(list(counts.values()), dtype=logits.dtype)
+    ids = torch.tensor(list(counts), dtype=torch.long, device=logits.device)
+    times = torch.tensor(list(counts.values()), dtype=logits.dtype, device=logits.device)
     out = logits.clone()
     out[..., ids] -= frequency * times + presence
     return out
@@ -197,12 +198,27 @@ def after_shortlist(s: Sampling) -> list[Step]:
 def draw(logits: Tensor, rng: random.Random) -> int:
     """An index drawn with probability softmax(logits), by one uniform number of the request's own stream."""
     cumulative = logits.double().softmax(-1).cumsum(-1)
-    target = rng.random() * float(cumulative[-1])
+    total = float(cumulative[-1])
+    if not math.isfinite(total):
+        raise EngineError("not_finite", "the logits give no distribution: one is infinite or not a number")
+    target = rng.random() * total
     index = int(torch.searchsorted(cumulative, target, right=True))
     index = min(index, logits.shape[-1] - 1)
     while index > 0 and logits[index] == -math.inf:
         index -= 1
     return index
+
+
+def check_choice(logits: Tensor) -> None:
+    """Raises `EngineError` when no token of logits [vocab] can be chosen; a maximum would take the first all the same."""
+    best = float(logits.amax())
+    if best == -math.inf:
+        raise EngineError(
+            "nothing_allowed",
+            "no token is left: logit_bias, no_repeat_ngram and the constraint together exclude every one; relax one",
+        )
+    if not math.isfinite(best):
+        raise EngineError("not_finite", "the logits give no distribution: one is infinite or not a number")
 
 
 def choose(logits: Tensor, s: Sampling, rng: random.Random) -> int:

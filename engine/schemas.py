@@ -221,7 +221,12 @@ def parse_json(schema: Any, text: str) -> Any:
         value = json.loads(text, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as error:
         raise EngineError("schema_mismatch", f"the output is not acceptable JSON: {error}") from None
-    problem = schema_errors.best_match(validator_of(schema).iter_errors(value))
+    try:
+        problem = schema_errors.best_match(validator_of(schema).iter_errors(value))
+    except Exception as error:
+        # A schema that refers to itself, a deep value and an integer beyond floats end jsonschema in other errors.
+        why = f"the output can't be checked against the schema: {type(error).__name__}"
+        raise EngineError("schema_mismatch", why) from None
     if problem is not None:
         where = "/".join(map(str, problem.absolute_path)) or "its root"
         raise EngineError("schema_mismatch", f"the output breaks the schema at {where}: {problem.message}")

@@ -33,6 +33,10 @@ ORDERS = ("temperature_first", "temperature_last")
 ROLES = ("system", "user", "assistant", "tool")
 MAX_SEED = 2**63 - 1
 MAX_STOP = 16
+# Beyond these, fp32 logits of a real model become infinite or NaN, and what is drawn means nothing.
+COLDEST = 1e-4
+WEAKEST_PENALTY = 0.01
+MAX_BIAS = 1e4
 
 
 def _bad(name: str, value: object, allowed: str) -> InvalidRequest:
@@ -40,7 +44,8 @@ def _bad(name: str, value: object, allowed: str) -> InvalidRequest:
 
 
 def _real(name: str, value: object, low: float, high: float, allowed: str, *, open_low: bool = False) -> None:
-    ok = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    ok = isinstance(value, (int, float)) and not isinstance(value, bool)
+    # Compared, not converted: an integer of 400 digits has no float, and NaN is in no range.
     if not ok or not low <= value <= high or (open_low and value == low):  # type: ignore[operator]  # ok narrows
         raise _bad(name, value, allowed)
 
@@ -71,12 +76,14 @@ class Sampling:
     logprobs: int = 0
 
     def __post_init__(self) -> None:
-        _real("temperature", self.temperature, 0, 100, "0 (greedy) to 100")
+        if self.temperature != 0 or isinstance(self.temperature, bool):
+            _real("temperature", self.temperature, COLDEST, 100, f"0 (greedy), or {COLDEST:g} to 100")
         _whole("top_k", self.top_k, 0, 10_000_000)
         _real("top_p", self.top_p, 0, 1, "above 0, at most 1 (1 is off)", open_low=True)
         _real("min_p", self.min_p, 0, 1, "0 (off) to 1")
         _real("typical_p", self.typical_p, 0, 1, "above 0, at most 1 (1 is off)", open_low=True)
-        _real("repetition_penalty", self.repetition_penalty, 0, 100, "above 0, 1 is off", open_low=True)
+        penalty, allowed = self.repetition_penalty, f"{WEAKEST_PENALTY:g} to 100, 1 is off"
+        _real("repetition_penalty", penalty, WEAKEST_PENALTY, 100, allowed)
         _real("frequency_penalty", self.frequency_penalty, -100, 100, "-100 to 100, 0 is off")
         _real("presence_penalty", self.presence_penalty, -100, 100, "-100 to 100, 0 is off")
         _whole("no_repeat_ngram", self.no_repeat_ngram, 0, 1000)
@@ -124,11 +131,18 @@ def _logit_bias(bias: object) -> dict[int, float]:
         raise _bad("logit_bias", bias, "a mapping of token id to a number")
     try:
         found = {int(token): float(value) for token, value in bias.items()}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _bad("logit_bias", bias, "a mapping of token id to a number") from None
-    if any(token < 0 or math.isnan(value) or value == math.inf for token, value in found.items()):
-        raise _bad("logit_bias", bias, "token ids from 0 up, numbers or -inf")
+    if any(token < 0 or not _can_be_added(value) for token, value in found.items()):
+        raise _bad(
+            "logit_bias", bias, f"token ids from 0 up, numbers from -{MAX_BIAS:g} to {MAX_BIAS:g} or -inf"
+        )
     return found
+
+
+def _can_be_added(bias: float) -> bool:
+    """-inf bans a token; NaN compares as false."""
+    return bias == -math.inf or -MAX_BIAS <= bias <= MAX_BIAS
 
 
 def _check_mapping(data: object, allowed: set[str], what: str) -> None:

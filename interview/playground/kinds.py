@@ -9,7 +9,7 @@ from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, Run
 
 if TYPE_CHECKING:
     from engine import Engine, Request, Result, TokenEvent
-    from engine.active import Handle
+    from engine.handle import Handle
 
 # Keys of a run's input that are the site's own; the engine never sees them.
 SITE_KEYS = ("fork", "template")

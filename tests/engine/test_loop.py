@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from engine import EngineError, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
-from engine.active import Handle
 from engine.decoder import Segment
+from engine.handle import Handle
 from engine.limits import Limits, piece
 from engine.llm import Engine
+from engine.speculation import PromptLookup
 from engine.types import FinishEvent
 from tests.engine.tiny import oracle, tiny_engine
 
@@ -168,6 +171,168 @@ def test_a_failing_step_ends_its_requests_and_the_loop_lives_on(
     monkeypatch.setattr(engine.decoder, "forward", broken)
     assert engine.generate(ask("doomed")).finish_reason == "error"
     assert engine.generate(ask("after", max_tokens=2)).error is None
+
+
+def together(made: Engine, *requests: Request) -> list[Handle]:
+    """Submitted while the loop is held, so that they start in the same step."""
+    hold = made.loop.call(lambda: time.sleep(0.2))
+    handles = [made.submit(request) for request in requests]
+    hold.result()
+    return handles
+
+
+def endless(prompt: str, max_tokens: int = 20, speculate: int | None = 0) -> Request:
+    return Request(
+        prompt=prompt,
+        sampling=Sampling(max_tokens=max_tokens, logit_bias={256: -1000.0}),
+        speculate=speculate,
+    )
+
+
+def test_a_failing_draft_ends_its_own_request(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = PromptLookup.draft
+
+    def draft(lookup: PromptLookup, room: int) -> list[int]:
+        if lookup.longest == 5:
+            raise ValueError("a lookup with a bug")
+        return real(lookup, room)
+
+    monkeypatch.setattr(PromptLookup, "draft", draft)
+    bad, good = together(
+        engine, endless("drafts go wrong here", speculate=5), endless("and not here", speculate=4)
+    )
+    assert (bad.result(30).error or {})["code"] == "internal_error"
+    assert len(good.result(30).token_ids) == 20
+
+
+def once(fault: Exception, real: Callable[..., Any]) -> Callable[..., Any]:
+    """Fails the first time, then does what it should."""
+    failed = False
+
+    def call(*args: Any) -> Any:
+        nonlocal failed
+        if not failed:
+            failed = True
+            raise fault
+        return real(*args)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [("prefix", "find"), ("arena", "take"), ("decoder", "forward"), ("decoder", "logits")],
+)
+def test_a_fault_ends_those_it_belongs_to(owner: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A group of one row at most: what happens in one's pass is no matter of the other's.
+    with tiny_engine(oracle(seed=11), chunk=16, max_batch=4, max_rows=1) as made:
+        part = getattr(made.loop, owner)
+        first, second = together(made, endless("the first of two, and long enough"), endless("the second"))
+        for handle in (first, second):
+            next(e for e in handle if isinstance(e, TokenEvent))
+        third = None
+        monkeypatch.setattr(part, name, once(MemoryError("none left"), getattr(part, name)))
+        if owner != "decoder":
+            third = made.submit(endless("the third"))
+        results = [handle.result(30) for handle in (first, second, third) if handle]
+        codes = [result.error and result.error["code"] for result in results]
+        assert codes.count("internal_error") == 1
+        assert [len(r.token_ids) for r in results if r.error is None] == [20] * (len(results) - 1)
+        assert third is None or codes[2] == "internal_error"
+        assert made.generate(endless("after it")).error is None
+        wait_for(lambda: made.stats()["kv_bytes_used"] == 0)
+
+
+def test_no_memory_for_a_kept_prefix_costs_the_prefix_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tiny_engine(oracle(seed=11), chunk=16, max_batch=4) as made:
+        fault = once(MemoryError("none left"), made.decoder.new_cache)
+        monkeypatch.setattr(made.decoder, "new_cache", fault)
+        prompt = "long enough to be kept for the next one"
+        assert made.generate(endless(prompt)).error is None
+        wait_for(lambda: made.stats()["kv_bytes_used"] == 0)
+        assert made.generate(endless(prompt)).usage["cached_tokens"] == 0
+        wait_for(lambda: made.stats()["prefix_bytes"] > 0)
+        assert made.generate(endless(prompt)).usage["cached_tokens"] == 32
+
+
+@pytest.mark.parametrize("name", ["_drop_cancelled", "_admit", "_drop_finished"])
+def test_a_fault_of_nobody_s_ends_what_runs_and_the_loop_goes_on(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tiny_engine(oracle(seed=11), max_batch=4) as made:
+        running = made.submit(endless("never ending", 400))
+        next(e for e in running if isinstance(e, TokenEvent))
+        monkeypatch.setattr(made.loop, name, once(RuntimeError("unforeseen"), getattr(made.loop, name)))
+        assert (running.result(30).error or {})["message"] == "RuntimeError: unforeseen"
+        assert made.generate(endless("after it")).error is None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ends_refuses_what_comes_after() -> None:
+    made = tiny_engine(oracle(seed=11), max_batch=4)
+    running = made.submit(endless("never ending", 400))
+
+    def leave() -> None:
+        raise SystemExit
+
+    assert isinstance(made.loop.call(leave).exception(5), SystemExit)
+    assert running.result(30).finish_reason == "cancelled"
+    with pytest.raises(EngineError, match="closed"):
+        made.submit(endless("too late"))
+
+
+def test_a_result_that_cant_be_made_still_ends_its_request(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(*_: object) -> None:
+        raise RuntimeError("a parser with a bug")
+
+    monkeypatch.setattr("engine.active.parse", parse)
+    result = engine.generate(Request(prompt="pick", choices=("yes", "no")))
+    assert (result.error or {})["message"] == "RuntimeError: a parser with a bug"
+    assert result.text in ("yes", "no") and result.parsed is None
+    assert result.usage["completion_tokens"] == len(result.token_ids) > 0
+
+
+def test_the_batch_s_size_is_told_over_time() -> None:
+    with tiny_engine(oracle(seed=11), chunk=64, max_batch=4) as made:
+        long, short = together(
+            made,
+            endless("a prompt of some thirty letters 1", 10),
+            endless("a prompt of some thirty letters 2", 4),
+        )
+        assert long.result(30).stats["batch_sizes"] == [[2, 3], [1, 6]]
+        assert short.result(30).stats["batch_sizes"] == [[2, 3]]
+        assert made.generate(endless("one token, no step", 1)).stats["batch_sizes"] == []
+
+
+def test_a_mask_that_leaves_nothing_is_an_error(engine: Engine) -> None:
+    twice = Request(prompt="q", choices=("aaaa",), sampling=Sampling(no_repeat_ngram=1))
+    for request, written in ((twice, "a"), (ask("q", logit_bias=dict.fromkeys(range(259), -math.inf)), "")):
+        result = engine.generate(request)
+        assert (result.finish_reason, result.text) == ("error", written)
+        assert (result.error or {})["code"] == "nothing_allowed"
+
+
+@pytest.mark.parametrize(
+    ("stop", "text", "valid"), [("x y", "x", False), (" y", "xx", True), ("never", "xx y", True)]
+)
+def test_a_text_cut_by_a_stop_string_is_matched_anew(
+    engine: Engine, stop: str, text: str, valid: bool
+) -> None:
+    sampling = Sampling(stop=(stop,), logit_bias={32: 1000.0})
+    result = engine.generate(Request(prompt="q", regex="xx( y)?", sampling=sampling))
+    assert (result.text, result.parsed) == (text, text if valid else None)
+    assert result.stats["constraint"] == {"kind": "regex", "valid": valid, "truncated": not valid}
+
+
+def test_a_schema_that_can_only_be_checked_without_end_ends_its_request(engine: Engine) -> None:
+    schema = {"anyOf": [{"$ref": "#"}, {"type": "integer"}]}
+    sampling = Sampling(max_tokens=5, logit_bias={49: 1000.0})
+    result = engine.generate(Request(prompt="q", schema=schema, sampling=sampling))
+    assert (result.text, result.finish_reason) == ("11111", "error")
+    assert (result.error or {})["code"] == "schema_mismatch"
+    assert result.stats["constraint"]["valid"] is False
 
 
 def test_cancel_ends_within_one_step_and_frees_memory() -> None:

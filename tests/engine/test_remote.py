@@ -135,3 +135,25 @@ def test_a_schema_is_sent_and_the_text_validated_here_all_the_same(
     assert (result.finish_reason, result.parsed) == (reason, parsed)
     assert Scripted.body["response_format"]["json_schema"]["schema"] == schema
     assert (Scripted.body["seed"], Scripted.body["stop"], Scripted.body["top_k"]) == (7, ["END"], 5)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"), [(None, "schema_mismatch"), (RuntimeError("a parser with a bug"), "internal_error")]
+)
+def test_a_text_that_can_t_be_checked_ends_in_an_error(
+    fault: Exception | None, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(*_: object) -> None:
+        assert fault
+        raise fault
+
+    if fault:
+        monkeypatch.setattr("engine.constraints.parse", parse)
+    server = HTTPServer(("127.0.0.1", 0), Scripted)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Scripted.reply = "1"
+    schema = {"anyOf": [{"$ref": "#"}, {"type": "integer"}]}
+    with RemoteEngine(f"http://127.0.0.1:{server.server_port}/v1", "m") as engine:
+        result = engine.submit(Request(messages=ASK, schema=schema)).result(20)
+    server.shutdown()
+    assert (result.text, result.finish_reason, (result.error or {})["code"]) == ("1", "error", code)

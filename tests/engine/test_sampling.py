@@ -20,7 +20,7 @@ from transformers import (
     TypicalLogitsWarper,
 )
 
-from engine import Sampling, sampling
+from engine import EngineError, Sampling, sampling
 
 VOCAB = 500
 
@@ -155,3 +155,38 @@ def test_greedy_takes_the_largest_even_with_filters_set() -> None:
     assert sampling.choose(logits, Sampling(temperature=0, top_p=0.5), random.Random(0)) == int(
         logits.argmax()
     )
+
+
+def test_penalties_stay_on_the_logits_device() -> None:
+    logits = torch.tensor([1.0, 2.0, -3.0, 4.0])
+    # Whatever is made without naming the logits' device goes elsewhere, as on a machine with a GPU.
+    with torch.device("meta"):
+        biased = sampling.bias(logits, {1: 1.0, 2: -2.0})
+        counted = sampling.count_penalties(logits, {1: 1, 3: 2}, 0.5, 0.25)
+        repeated = sampling.repetition_penalty(logits, [2, 3, 2], 2.0)
+    assert biased.tolist() == [1.0, 3.0, -5.0, 4.0]
+    assert counted.tolist() == [1.0, 1.25, -3.0, 2.75]
+    assert repeated.tolist() == [1.0, 2.0, -6.0, 2.0]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_what_is_no_distribution_is_not_drawn_from(value: float) -> None:
+    logits = torch.tensor([0.0, value, 1.0])
+    with pytest.raises(EngineError, match="no distribution") as caught:
+        sampling.draw(logits, random.Random(0))
+    assert caught.value.code == "not_finite"
+    with pytest.raises(EngineError, match="no distribution"):
+        sampling.check_choice(logits)
+
+
+@pytest.mark.parametrize("order", ["temperature_first", "temperature_last"])
+def test_the_bounds_of_the_settings_keep_the_likeliest(order: str) -> None:
+    logits = random_logits(3)
+    best = int(logits.argmax())
+    for changes in ({}, {"top_p": 0.9}, {"typical_p": 0.9}, {"top_k": 5, "min_p": 0.1}):
+        s = Sampling.from_dict({"temperature": 1e-4, "order": order, **changes})
+        assert sampling.choose(logits, s, random.Random(1)) == best
+    pushed = sampling.bias(logits, {7: 1e4})
+    assert sampling.choose(pushed, Sampling(temperature=1e-4), random.Random(1)) == 7
+    spread = sampling.repetition_penalty(logits, range(VOCAB), 0.01)
+    assert sampling.choose(spread, Sampling(temperature=1e-4), random.Random(1)) == best

@@ -48,6 +48,23 @@ def test_a_text_that_breaks_its_schema_is_refused(text: str) -> None:
         parse_json({"type": "object", "properties": {"a": {"type": "integer"}}}, text)
 
 
+NESTED = {"$ref": "#/$defs/list", "$defs": {"list": {"type": "array", "items": {"$ref": "#/$defs/list"}}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "why"),
+    [
+        ({"anyOf": [{"$ref": "#"}, {"type": "integer"}]}, "1", "RecursionError"),
+        ({"type": "number", "multipleOf": 0.1}, "1" + 400 * "0", "OverflowError"),
+        (NESTED, 300 * "[" + 300 * "]", "RecursionError"),
+    ],
+)
+def test_what_the_validator_can_t_finish_is_no_match(schema: Any, text: str, why: str) -> None:
+    with pytest.raises(EngineError, match=f"can't be checked against the schema: {why}") as caught:
+        parse_json(schema, text)
+    assert caught.value.code == "schema_mismatch"
+
+
 def test_checking_a_schema_loads_no_torch() -> None:
     code = (
         "import sys; from engine.schemas import check_enforceable; check_enforceable({'type': 'object'});"

@@ -21,6 +21,10 @@ def test_importing_the_package_imports_no_torch() -> None:
         ("temperature", -1),
         ("temperature", "hot"),
         ("temperature", True),
+        ("temperature", 1e-40),
+        ("temperature", 0.9e-4),
+        ("temperature", False),
+        ("temperature", 10**400),
         ("top_k", -1),
         ("top_k", 1.5),
         ("top_p", 0),
@@ -28,6 +32,9 @@ def test_importing_the_package_imports_no_torch() -> None:
         ("min_p", -0.1),
         ("typical_p", 0),
         ("repetition_penalty", 0),
+        ("repetition_penalty", 1e-44),
+        ("repetition_penalty", 0.009),
+        ("repetition_penalty", 101),
         ("frequency_penalty", math.inf),
         ("max_tokens", 0),
         ("max_tokens", -5),
@@ -42,6 +49,11 @@ def test_importing_the_package_imports_no_torch() -> None:
         ("logit_bias", {"a": 1}),
         ("logit_bias", {1: math.nan}),
         ("logit_bias", [1]),
+        ("logit_bias", {1: 1e39}),
+        ("logit_bias", {1: -10_001}),
+        ("logit_bias", {1: math.inf}),
+        ("logit_bias", {1: 10**400}),
+        ("logit_bias", {math.inf: 1}),
         ("order", "sideways"),
         ("logprobs", 101),
     ],
@@ -52,6 +64,15 @@ def test_an_invalid_setting_is_named(name: str, value: object) -> None:
     assert caught.value.code == "invalid_sampling"
     assert caught.value.field == name
     assert "allowed" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("temperature", 0), ("temperature", 1e-4), ("repetition_penalty", 0.01), ("logit_bias", {1: -math.inf}),
+     ("logit_bias", {1: 10_000.0})],
+)  # fmt: skip
+def test_a_bound_itself_is_allowed(name: str, value: object) -> None:
+    assert getattr(Sampling.from_dict({name: value}), name) == value
 
 
 def test_an_unknown_setting_is_refused() -> None:

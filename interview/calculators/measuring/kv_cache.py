@@ -12,7 +12,7 @@ from interview.runs.kinds import JSON, Job, RunFailed
 
 if TYPE_CHECKING:
     from engine import Engine, Request
-    from engine.active import Handle
+    from engine.handle import Handle
 
 MOST_TOKENS, MOST_SEQUENCES = 2048, 4
 LEAST_TOKENS, TRIES = 16, 5

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from engine import Engine, Request
-    from engine.active import Handle
+    from engine.handle import Handle
 
 WATCH_SECONDS = 0.1
 

@@ -21,7 +21,7 @@ from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, Run
 
 if TYPE_CHECKING:
     from engine import Result
-    from engine.active import Handle
+    from engine.handle import Handle
 
 CONDITIONS = ("constrained", "unconstrained")
 TRIALS, LONGEST, TEXT, FIELDS = 12, 400, 6_000, 8

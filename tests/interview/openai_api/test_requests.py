@@ -121,6 +121,8 @@ LOOP: dict[str, Any] = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"
         ({**BODY, "messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "invalid_value", "messages[0].content"),
         ({**BODY, "temperature": 3}, "invalid_value", "temperature"),
         ({**BODY, "temperature": "1"}, "invalid_value", "temperature"),
+        ({**BODY, "temperature": 1e-40}, "invalid_sampling", "temperature"),
+        ({**BODY, "repetition_penalty": 1e-44}, "invalid_sampling", "repetition_penalty"),
         ({**BODY, "n": 9}, "invalid_value", "n"),
         ({**BODY, "max_tokens": 0}, "invalid_value", "max_tokens"),
         ({**BODY, "stop": ["a"] * 5}, "invalid_value", "stop"),
