@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from interview.calculators.formulas.kv_layer_kinds import WINDOWS, layer_kinds, unread, whole
 from interview.calculators.formulas.parameters import OWN_MODEL, refuse, visible
+from interview.calculators.formulas.units import grouped
 
 LONGEST = 200_000
-DEFAULT_PATTERN = {"gemma3": 6, "gemma3_text": 6, "gemma2": 2, "cohere2": 4}
+MOST_LAYERS = 10**5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +27,23 @@ def read_config(text: str) -> ConfigReading:
     config = _text_part(_parsed(text))
     noticed: list[str] = []
     layers = _number(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    if layers > MOST_LAYERS:
+        raise refuse(
+            "config", f"has {visible(grouped(layers), 40)} layers; at most {grouped(MOST_LAYERS)} are counted"
+        )
     heads = _number(config, "num_attention_heads", "n_head", "n_heads")
     hidden = _number(config, "hidden_size", "n_embd", "d_model")
     fields: dict[str, int | None] = {"heads": heads, "hidden": hidden}
     fields["context"] = _optional(config, "max_position_embeddings", "n_positions", "max_seq_len")
     if config.get("kv_lora_rank"):
         rope = _number(config, "qk_rope_head_dim")
-        fields |= {"layers": layers, "kv_lora_rank": _number(config, "kv_lora_rank"), "rope_dim": rope}
+        cached = len(_cached(config, layers, noticed))
+        fields |= {"layers": cached, "kv_lora_rank": _number(config, "kv_lora_rank"), "rope_dim": rope}
         noticed.append("This config is MLA: the latent is cached, not num_key_value_heads.")
     else:
         fields |= _heads(config, heads, hidden, noticed)
         fields |= _layers(config, layers, noticed)
+    noticed += unread(config)
     return ConfigReading({"model": OWN_MODEL, **_texts(fields)}, tuple(noticed))
 
 
@@ -64,8 +71,8 @@ def _text_part(config: dict[str, Any]) -> dict[str, Any]:
 
 def _optional(config: dict[str, Any], *names: str) -> int | None:
     for name in names:
-        value = config.get(name)
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        value = whole(config.get(name))
+        if value is not None:
             return value
     return None
 
@@ -93,56 +100,33 @@ def _heads(config: dict[str, Any], heads: int, hidden: int, noticed: list[str]) 
     return fields
 
 
-def _layers(config: dict[str, Any], layers: int, noticed: list[str]) -> dict[str, int | None]:
-    kinds = _kinds(config, layers)
-    cached = [kind for kind in kinds if kind in ("full", "sliding")]
+def _cached(config: dict[str, Any], layers: int, noticed: list[str]) -> list[str]:
+    """full or sliding for each layer that keeps a cache of its own."""
+    kinds = layer_kinds(config, layers, noticed)
+    cached = [kind for kind in kinds if kind != "none"]
     if not cached:
         raise refuse("config", "has no attention layer that keeps a cache")
-    if len(cached) < layers:
+    if len(cached) < len(kinds):
         noticed.append(
-            f"{layers - len(cached)} of {layers} layers keep no cache; type their state if you know it."
+            f"{len(kinds) - len(cached)} of {layers} layers keep no cache; type their state if you know it."
         )
+    return cached
+
+
+def _layers(config: dict[str, Any], layers: int, noticed: list[str]) -> dict[str, int | None]:
+    cached = _cached(config, layers, noticed)
     window = _window(config, noticed)
     local = cached.count("sliding")
+    if window is None and local and local < len(cached) and config.get("use_sliding_window") is not False:
+        noticed.append(f"{local} layers look back only so far, but no window is named: counted as full.")
     if window is None or not local:
         return {"layers": len(cached), "full_head_dim": None, "full_kv_heads": None}
     return {"layers": len(cached), "window": window, "window_layers": local}
 
 
 def _window(config: dict[str, Any], noticed: list[str]) -> int | None:
-    window = _optional(config, "sliding_window", "attention_chunk_size")
+    window = _optional(config, *WINDOWS)
     if window and config.get("use_sliding_window") is False:
         noticed.append(f"sliding_window is {window}, but use_sliding_window is false: no window is counted.")
         return None
     return window
-
-
-def _kinds(config: dict[str, Any], layers: int) -> list[str]:
-    """full, sliding or none for each layer, from `layer_types` or one of the older fields."""
-    types = config.get("layer_types")
-    if isinstance(types, list) and types:
-        return [_kind(str(t)) for t in types]
-    pattern = config.get("hybrid_override_pattern")
-    if isinstance(pattern, str) and pattern:
-        return ["full" if c == "*" else "none" for c in pattern]
-    return list(_by_period(config, min(layers, 10**5)))
-
-
-def _kind(name: str) -> str:
-    if "sliding" in name or "chunked" in name:
-        return "sliding"
-    return "none" if "linear" in name or "mamba" in name or "recurrent" in name else "full"
-
-
-def _by_period(config: dict[str, Any], layers: int) -> Iterator[str]:
-    attention_every = _optional(config, "attn_layer_period", "full_attention_interval")
-    if attention_every:
-        offset = _optional(config, "attn_layer_offset") or attention_every - 1
-        yield from (
-            "full" if i % attention_every == offset % attention_every else "none" for i in range(layers)
-        )
-        return
-    named = str(config.get("model_type", ""))
-    full_every = _optional(config, "sliding_window_pattern") or DEFAULT_PATTERN.get(named)
-    for i in range(layers):
-        yield "full" if full_every and i % full_every == full_every - 1 else "sliding"

@@ -294,6 +294,70 @@ def test_config_traps() -> None:
     assert gemma.fields["window_layers"] == "27"
 
 
+SCOUT: dict[str, Any] = LLAMA | {"num_attention_heads": 40, "num_hidden_layers": 48, "head_dim": 128}
+SCOUT |= {"attention_chunk_size": 8192, "no_rope_layers": []}
+CONV = ["conv"] * 10 + ["full_attention"] * 6
+SHARED: dict[str, Any] = {"num_kv_shared_layers": 10, "sliding_window": 512}
+SHARED |= {"layer_types": (["sliding_attention"] * 4 + ["full_attention"]) * 6}
+GRIFFIN = {"block_types": ["recurrent", "recurrent", "attention"], "attention_window_size": 2048}
+QWEN2 = {"use_sliding_window": True, "max_window_layers": 21, "sliding_window": 4096}
+KIMI: dict[str, Any] = {"kv_lora_rank": 512, "qk_rope_head_dim": 64}
+KIMI |= {"linear_attn_config": {"full_attn_layers": [4, 8, 12, 16, 20, 24, 27]}}
+
+
+@pytest.mark.parametrize(
+    ("layers", "more", "cached", "windowed"),
+    [
+        (48, SCOUT, 48, 36),
+        (4, SCOUT | {"no_rope_layers": [1, 1, 1, 0]}, 4, 3),
+        (16, {"layer_types": CONV}, 6, None),
+        (8, {"attn_type_list": [0] * 7 + [1]}, 1, None),
+        (32, {"attn_layer_indices": [9, 18, 27]}, 3, None),
+        (26, GRIFFIN, 8, 8),
+        (27, KIMI, 7, None),
+        (28, QWEN2, 28, 7),
+        (28, QWEN2 | {"use_sliding_window": False}, 28, None),
+        (30, SHARED, 20, 16),
+        (32, {"attn_layer_period": 8, "attn_layer_offset": 0}, 4, None),
+        (64, {"sliding_window_pattern": "LLLG", "sliding_window": 4096}, 64, 48),
+    ],
+)
+def test_which_layers_of_a_config_are_cached(
+    layers: int, more: dict[str, Any], cached: int, windowed: int | None
+) -> None:
+    reading = read_config(json.dumps(LLAMA | more | {"num_hidden_layers": layers}))
+    assert reading.fields["layers"] == str(cached)
+    assert reading.fields.get("window_layers") == (str(windowed) if windowed else None)
+    assert not any("not read" in n or "not known" in n for n in reading.noticed)
+
+
+def test_llama_4_scout_from_its_config_agrees_with_its_row() -> None:
+    fields = read_config(json.dumps({"text_config": SCOUT})).fields
+    row = size(model="meta-llama/Llama-4-Scout-17B-16E-Instruct", tokens=128_000)
+    assert size(**fields, tokens=128_000) == row == 7_499_415_552
+
+
+def test_what_a_config_says_unread_is_noticed() -> None:
+    odd = {"layer_types": ["full_attention", "warped_attention"], "num_hidden_layers": 2}
+    odd |= {
+        "swa_window": 7,
+        "shared_kv": True,
+        "skip_layers": [1],
+        "n_shared_experts": 2,
+        "mlp_only_layers": [1],
+    }
+    said = " ".join(read_config(json.dumps(LLAMA | odd)).noticed)
+    for name in ("“warped_attention” is not known: 1", "swa_window is", "shared_kv is", "skip_layers is"):
+        assert name in said
+    assert "expert" not in said and "mlp_only" not in said
+
+
+def test_a_config_of_too_many_layers_is_refused_with_the_limit() -> None:
+    with pytest.raises(InputErrors) as caught:
+        read_config(json.dumps(LLAMA | {"num_hidden_layers": 10**9}))
+    assert "100,000" in caught.value.errors[0].message.replace("\u202f", ",").replace("\u00a0", ",")
+
+
 @pytest.mark.parametrize(
     "bad", ["", "[]", "{", "null", "{}", '{"num_hidden_layers": "x"}', "[" * 100_000, "\x00", "\ud800"]
 )
