@@ -10,7 +10,6 @@ from itertools import pairwise
 from typing import Any
 
 from jinja2 import Template
-from jinja2.exceptions import SecurityError, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from engine.errors import InvalidRequest
@@ -45,7 +44,10 @@ def render_template(template: str, messages: Sequence[Mapping[str, Any]], **extr
     """Renders with jinja2's sandbox; an error of the template raises `InvalidRequest`."""
     try:
         return _compiled(template).render(messages=messages, **extra)
-    except (TemplateError, SecurityError, TypeError, KeyError) as error:
+    except InvalidRequest:
+        raise
+    except Exception as error:
+        # A template is a program that somebody else wrote: whatever it raises (OverflowError of a range, …) is its own.
         raise InvalidRequest("template_failed", f"the chat template failed: {error}", "messages") from error
 
 
@@ -64,7 +66,7 @@ def render(tokenizer: ModelTokenizer, request: Request) -> tuple[str, list[int]]
     return text + tokenizer.decode(kept), ids + kept
 
 
-def _rendered(tokenizer: ModelTokenizer, request: Request) -> tuple[str, list[int]]:
+def _rendered(tokenizer: ModelTokenizer, request: Request, *, opening: bool = True) -> tuple[str, list[int]]:
     if request.prompt is not None:
         ids = tokenizer.encode(request.prompt, allow_special=request.allow_special)
         return request.prompt, tokenizer.with_bos(ids)
@@ -87,9 +89,9 @@ def _rendered(tokenizer: ModelTokenizer, request: Request) -> tuple[str, list[in
     text = render_template(
         tokenizer.chat_template,
         [{"role": m.role, "content": m.content} for m in shielded],
-        add_generation_prompt=True,
+        add_generation_prompt=opening,
         bos_token=_name(tokenizer, tokenizer.bos_id),
-        eos_token="",
+        eos_token=_name(tokenizer, tokenizer.eos_id),
         tools=[dict(t) for t in request.tools] if request.tools else None,
     )
     return text.replace(mark, ""), tokenizer.with_bos(_encode_marked(tokenizer, text, mark))
@@ -107,9 +109,21 @@ def _name(tokenizer: ModelTokenizer, token_id: int | None) -> str:
     return "" if token_id is None else tokenizer.label(token_id)
 
 
-def message_tokens(tokenizer: ModelTokenizer, messages: Sequence[Message]) -> list[int]:
-    """How many prompt tokens each message costs, the template included."""
+def message_tokens(
+    tokenizer: ModelTokenizer, messages: Sequence[Message], *, allow_special: bool = False
+) -> tuple[list[int], int]:
+    """How many prompt tokens each message costs, the template included, and how many open the answer."""
+
+    def count(kept: Sequence[Message], opening: bool) -> int:
+        request = Request(messages=tuple(kept), allow_special=allow_special)
+        return len(_rendered(tokenizer, request, opening=opening)[1])
+
     totals = [0]
     for end in range(1, len(messages) + 1):
-        totals.append(len(render(tokenizer, Request(messages=tuple(messages[:end])))[1]))
-    return [after - before for before, after in pairwise(totals)]
+        try:
+            totals.append(count(messages[:end], False))
+        except InvalidRequest:
+            # Some templates refuse a talk that ends there (a lone system message): the next message bears its tokens.
+            totals.append(totals[-1])
+    opening = count(messages, True) - totals[-1]
+    return [after - before for before, after in pairwise(totals)], opening

@@ -156,8 +156,8 @@ def load_tokenizer(folder: Path) -> ModelTokenizer:
     eos = _json(folder / "generation_config.json").get(
         "eos_token_id", read_config(folder).get("eos_token_id")
     )
-    named = eos if isinstance(eos, list) else [eos]
-    bos = _token_name(settings.get("bos_token"))
+    named: list[Any] = eos if isinstance(eos, list) and eos else [eos]
+    bos, declared = _token_name(settings.get("bos_token")), _token_name(settings.get("eos_token"))
     template = _template(folder, settings)
     return ModelTokenizer(
         token_bytes=spellings(backend, special),
@@ -170,6 +170,7 @@ def load_tokenizer(folder: Path) -> ModelTokenizer:
         encode_text=lambda text: backend.encode(text, add_special_tokens=False).ids,
         backend=backend,
         chat_template=template,
+        eos_id=special[declared] if declared in special else named[0],
     )
 
 

@@ -65,6 +65,9 @@ class ModelTokenizer:
     encode_text: Callable[[str], list[int]]
     backend: Tokenizer
     chat_template: str | None = None
+    eos_id: int | None = (
+        None  # the one that the model declares, which templates write; `eos_ids` all end an output
+    )
     special_ids: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -162,6 +165,7 @@ def from_gguf(meta: Mapping[str, Any]) -> ModelTokenizer:
         encode_text=lambda text: backend.encode(text, add_special_tokens=False).ids,
         backend=backend,
         chat_template=meta.get("tokenizer.chat_template"),
+        eos_id=meta.get("tokenizer.ggml.eos_token_id"),
     )
 
 

@@ -66,7 +66,7 @@ def prompt_seen(engine: Engine, request: Request) -> JSON:
     shown = ids if len(ids) <= SHOWN_PROMPT_TOKENS else [*ids[:half], *ids[-half:]]
     return {
         "count": len(ids),
-        "parts": prompt_parts(engine, request, len(ids)),
+        "parts": prompt_parts(engine, request),
         "left_out": len(ids) - len(shown),
         "continued": len(request.continue_ids),
         "tokens": [[i, engine.tokenizer.label(i), i in engine.tokenizer.special_ids] for i in shown],
@@ -75,18 +75,17 @@ def prompt_seen(engine: Engine, request: Request) -> JSON:
     }
 
 
-def prompt_parts(engine: Engine, request: Request, total: int) -> list[list[object]]:
+def prompt_parts(engine: Engine, request: Request) -> list[list[object]]:
     """Tokens of each message with its share of the template, and of what opens the answer; empty for a raw prompt."""
     from engine.chat import message_tokens
 
     if not request.messages or request.tools:
         return []
-    counts = message_tokens(engine.tokenizer, request.messages)
-    rest = total - sum(counts) - len(request.continue_ids)
+    counts, opening = message_tokens(engine.tokenizer, request.messages, allow_special=request.allow_special)
     parts: list[list[object]] = [[m.role, n] for m, n in zip(request.messages, counts, strict=True)]
     return [
         *parts,
-        ["answer begins", rest],
+        ["answer begins", opening],
         *([["kept", len(request.continue_ids)]] if request.continue_ids else []),
     ]
 

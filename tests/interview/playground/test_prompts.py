@@ -141,6 +141,8 @@ def test_the_trace_names_the_template_and_the_parts_are_counted(owner: User, exe
     assert done.run.trace.body["prompt_template"] == template
     parts = done.output["prompt"]["parts"]
     assert [role for role, _ in parts] == ["system", "user", "answer begins"]
+    # <|im_start|> ass istant \n opens the answer.
+    assert parts[-1] == ["answer begins", 4]
     assert sum(n for _, n in parts) == done.output["prompt"]["count"]
 
 
