@@ -15,6 +15,7 @@ from jsonschema import exceptions as schema_errors
 from jsonschema import validators
 
 from engine.errors import EngineError, InvalidRequest
+from engine.references import check_references
 
 if TYPE_CHECKING:
     import llguidance
@@ -38,6 +39,7 @@ def check_schema(schema: object) -> None:
         raise InvalidRequest("invalid_schema", f"schema is {type(schema).__name__}; give an object", "schema")
     try:
         size = len(json.dumps(schema))
+        json.dumps(schema, ensure_ascii=False).encode()  # half a surrogate pair is no text
         depth = _depth(schema, 0)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest("invalid_schema", f"schema is not JSON: {error}", "schema") from None
@@ -57,7 +59,7 @@ def check_schema(schema: object) -> None:
         raise InvalidRequest(
             "invalid_schema", f"not a JSON schema: at {where}: {error.message}", "schema"
         ) from None
-    _check_references(schema, schema)
+    check_references(schema)
 
 
 def _depth(value: object, level: int) -> int:
@@ -65,50 +67,6 @@ def _depth(value: object, level: int) -> int:
         return level
     children = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     return max((_depth(child, level + 1) for child in children), default=level)
-
-
-def _check_references(value: object, root: object) -> None:
-    """Refuses $ref to other documents and chains of $ref that lead nowhere but back."""
-    if isinstance(value, list):
-        for item in value:
-            _check_references(item, root)
-    if not isinstance(value, Mapping):
-        return
-    target = value.get("$ref")
-    if isinstance(target, str):
-        if not target.startswith("#"):
-            raise InvalidRequest(
-                "unsupported_schema", f"$ref {target!r} leaves the schema; inline it", "schema"
-            )
-        _follow(target, root)
-    for item in value.values():
-        _check_references(item, root)
-
-
-def _follow(target: str, root: object) -> None:
-    seen: set[str] = set()
-    while True:
-        if target in seen:
-            raise InvalidRequest("invalid_schema", f"$ref {target!r} refers to itself without end", "schema")
-        seen.add(target)
-        found = _resolve(target, root)
-        if not (isinstance(found, Mapping) and isinstance(found.get("$ref"), str)):
-            return
-        target = found["$ref"]
-
-
-def _resolve(target: str, root: object) -> object:
-    found = root
-    for part in target.lstrip("#").strip("/").split("/") if target.strip("#/") else []:
-        key = part.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, list) and key.isdigit() and int(key) < len(found):
-            found = found[int(key)]
-        elif isinstance(found, Mapping) and key in found:
-            found = found[key]
-        else:
-            # An anchor or an id: the compiler resolves or refuses it.
-            return None
-    return found
 
 
 def schema_grammar(schema: Any) -> str:

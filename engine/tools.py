@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.errors import InvalidRequest
+from engine.references import moved
 from engine.types import Message, Request, Result
 
 if TYPE_CHECKING:
@@ -45,7 +46,14 @@ def declarations(tools: Sequence[Tool]) -> list[dict[str, Any]]:
 
 def call_schema(tools: Sequence[Tool]) -> dict[str, Any]:
     """The JSON schema of one step: a call of a declared tool, or {"answer": text}."""
-    options = [_object(name={"const": d["name"]}, arguments=d["parameters"]) for d in declarations(tools)]
+    options = [
+        # A tool's pointers (`#/$defs/…`) are written for its parameters alone.
+        _object(
+            name={"const": d["name"]},
+            arguments=moved(d["parameters"], f"#/anyOf/{i}/properties/arguments"),
+        )
+        for i, d in enumerate(declarations(tools))
+    ]
     return {"anyOf": [*options, _object(answer={"type": "string", "minLength": 1})]}
 
 

@@ -1,0 +1,140 @@
+"""`$ref` within a JSON schema: none leaves it, none refers to itself without end, and a schema can be put into another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from engine.errors import InvalidRequest
+
+# Keywords whose values are data, not schemas, and those whose keys are names of the author's own.
+DATA = frozenset({"const", "enum", "default", "examples"})
+NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+
+
+def check_references(schema: object) -> None:
+    """Refuses `$ref` to other documents, and those whose target no finite value can satisfy."""
+    targets = list(dict.fromkeys(_targets(schema)))
+    for target in targets:
+        if not target.startswith("#"):
+            raise InvalidRequest(
+                "unsupported_schema", f"$ref {target!r} leaves the schema; inline it", "schema"
+            )
+    ends = _ending(targets, schema)
+    for target in targets:
+        if target not in ends:
+            raise InvalidRequest("invalid_schema", f"$ref {target!r} refers to itself without end", "schema")
+
+
+def _targets(value: object) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _targets(item)
+    elif isinstance(value, Mapping):
+        if isinstance(target := value.get("$ref"), str):
+            yield target
+        for item in value.values():
+            yield from _targets(item)
+
+
+def _ending(targets: list[str], root: object) -> set[str]:
+    """The targets that some finite value satisfies, grown from those that need no other until nothing is added."""
+    found: set[str] = set()
+    waiting: dict[str, set[str]] = {}
+    queue = list(targets)
+    while queue:
+        target = queue.pop()
+        if target in found:
+            continue
+        needed: set[str] = set()
+        if _ends(resolve(target, root), found, needed):
+            found.add(target)
+            queue += waiting.pop(target, ())
+        for other in needed:
+            waiting.setdefault(other, set()).add(target)
+    return found
+
+
+def _ends(schema: object, found: set[str], needed: set[str]) -> bool:
+    """Whether a value can be finished with the targets found so far; those that were in the way are noted."""
+    if not isinstance(schema, Mapping):
+        return True
+
+    def ends(part: object) -> bool:
+        return _ends(part, found, needed)
+
+    target = schema.get("$ref")
+    if isinstance(target, str) and target not in found:
+        needed.add(target)
+        return False
+    if not all(ends(part) for part in _list(schema.get("allOf"))):
+        return False
+    for key in ("anyOf", "oneOf"):
+        branches = _list(schema.get(key))
+        if branches and not any(ends(part) for part in branches):
+            return False
+    # Without `type`, a value of another type satisfies the schema: nothing has to be filled in.
+    kind = schema.get("type")
+    if kind in ("object", ["object"]):
+        return all(ends(part) for part in _required(schema))
+    return _items_end(schema, ends) if kind in ("array", ["array"]) else True
+
+
+def _required(schema: Mapping[str, Any]) -> Iterator[object]:
+    """The schemas of the properties that an object must have."""
+    declared = schema.get("properties")
+    for name in _list(schema.get("required")):
+        if isinstance(declared, Mapping) and name in declared:
+            yield declared[name]
+        elif "patternProperties" not in schema:
+            yield schema.get("additionalProperties")
+
+
+def _items_end(schema: Mapping[str, Any], ends: Callable[[object], bool]) -> bool:
+    """Whether as many items as an array must have can be finished."""
+    least, items = schema.get("minItems", 0), schema.get("items")
+    first = _list(schema.get("prefixItems")) or _list(items)
+    if not all(ends(part) for part in first[: int(least)]):
+        return False
+    return least <= len(first) or ends(items)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def resolve(target: str, root: object) -> object:
+    """What a pointer stands for; None for an anchor or an id, which the compiler resolves or refuses."""
+    found = root
+    for part in target.lstrip("#").strip("/").split("/") if target.strip("#/") else []:
+        key = unquote(part).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, list) and key.isdigit() and int(key) < len(found):
+            found = found[int(key)]
+        elif isinstance(found, Mapping) and key in found:
+            found = found[key]
+        else:
+            return None
+    return found
+
+
+def moved(schema: Any, place: str) -> Any:
+    """The schema as a part of another: its pointers lead to where it stands there (`place`, "#/anyOf/0")."""
+    return _moved(schema, place, named=False)
+
+
+def _moved(value: Any, place: str, *, named: bool) -> Any:
+    if isinstance(value, list):
+        return [_moved(item, place, named=False) for item in value]
+    # A schema with an `$id` of its own is its own root wherever it stands.
+    if not isinstance(value, Mapping) or (not named and isinstance(value.get("$id"), str)):
+        return value
+    made: dict[str, Any] = {}
+    for key, item in value.items():
+        if not named and key == "$ref" and isinstance(item, str):
+            made[key] = place + item[1:] if item == "#" or item.startswith("#/") else item
+        elif not named and key in DATA:
+            made[key] = item
+        else:
+            made[key] = _moved(item, place, named=not named and key in NAMED)
+    return made
