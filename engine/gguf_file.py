@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import ModelError
+from engine.registry import file_sha256
 
 MAGIC = b"GGUF"
 STRING, ARRAY = 8, 9
@@ -91,9 +92,13 @@ def read_gguf(path: Path) -> GGUF:
         with path.open("rb") as stream:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
         return _parse(data)
-    except (OSError, ValueError, KeyError, struct.error) as error:
+    except OSError as error:
+        raise ModelError("model_missing", f"{path} can't be read: {error}") from error
+    except (ArithmeticError, KeyError, MemoryError, TypeError, ValueError, struct.error) as error:
+        # Lengths and types come from the file, so a broken one can raise any of these. The hash tells which file it was.
         raise ModelError(
-            "model_corrupt", f"{path} is not a readable GGUF file ({error}); fetch it again"
+            "model_corrupt",
+            f"{path} (sha256 {file_sha256(path)}) is not a readable GGUF file ({error}); fetch it again",
         ) from error
 
 

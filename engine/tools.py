@@ -25,9 +25,9 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 def declaration(tool: Tool) -> dict[str, Any]:
     """{"name", "description", "parameters"} of a tool in OpenAI's shape or bare; raises `InvalidRequest`."""
-    found = tool.get("function", tool)
+    found = tool.get("function", tool) if isinstance(tool, Mapping) else None
     name = found.get("name") if isinstance(found, Mapping) else None
-    if not (isinstance(name, str) and NAME.fullmatch(name)):
+    if not (isinstance(found, Mapping) and isinstance(name, str) and NAME.fullmatch(name)):
         raise InvalidRequest(
             "invalid_tools", "each tool needs a name: letters, digits, underscores, hyphens", "tools"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import uuid
 from collections.abc import Iterable, Mapping
@@ -9,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from engine.errors import EngineClosed, EngineError, InvalidRequest, ModelError, PromptTooLong
+from engine.plain_text import checked_text
 
 __all__ = [
     "EngineClosed",
@@ -166,10 +168,7 @@ class Message:
             raise InvalidRequest(
                 "invalid_message", f"role is {self.role!r}; allowed: {', '.join(ROLES)}", "role"
             )
-        if not isinstance(self.content, str):
-            raise InvalidRequest(
-                "invalid_message", f"content is {type(self.content).__name__}; give text", "content"
-            )
+        checked_text(self.content, "content", "invalid_message")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +177,10 @@ class Passage:
 
     id: str
     text: str
+
+    def __post_init__(self) -> None:
+        checked_text(self.id, "id", "invalid_quotes")
+        checked_text(self.text, "text", "invalid_quotes")
 
 
 def _new_id() -> str:
@@ -223,10 +226,7 @@ class Request:
             raise InvalidRequest(
                 "invalid_request", f"{' and '.join(used)} were given; give one constraint", used[1]
             )
-        if self.choices is not None and not (
-            self.choices and all(isinstance(c, str) and c for c in self.choices)
-        ):
-            raise InvalidRequest("invalid_request", "choices must be a list of non-empty strings", "choices")
+        self._check_constraint()
         if self.speculate is not None:
             _whole("speculate", self.speculate, 0, 64)
         if not isinstance(self.continue_ids, tuple) or not all(_is_id(i) for i in self.continue_ids):
@@ -239,12 +239,29 @@ class Request:
             raise InvalidRequest("invalid_request", "give exactly one of messages and prompt", "messages")
         if self.prompt is not None and not (isinstance(self.prompt, str) and self.prompt):
             raise InvalidRequest("empty_prompt", "prompt is empty; give at least one character", "prompt")
+        if self.prompt is not None:
+            checked_text(self.prompt, "prompt")
         if self.messages is not None and not (
             self.messages and all(isinstance(m, Message) for m in self.messages)
         ):
             raise InvalidRequest(
                 "empty_prompt", "messages must be a non-empty list of role and content", "messages"
             )
+
+    def _check_constraint(self) -> None:
+        for name in ("regex", "grammar", "adapter"):
+            if getattr(self, name) is not None:
+                checked_text(getattr(self, name), name)
+        if self.choices is not None:
+            if not (self.choices and all(isinstance(c, str) and c for c in self.choices)):
+                raise InvalidRequest(
+                    "invalid_request", "choices must be a list of non-empty strings", "choices"
+                )
+            checked_text("".join(self.choices), "choices")
+        if self.quotes is not None and not _all_are(Passage, self.quotes):
+            raise InvalidRequest("invalid_quotes", "quotes must be a list of id and text", "quotes")
+        if self.tools is not None:
+            _check_tools(self.tools)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Request:
@@ -265,6 +282,20 @@ class Request:
         if given.get("id") is None:
             given.pop("id", None)
         return cls(sampling=Sampling.from_dict(sampling), **given)
+
+
+def _all_are(kind: type, values: object) -> bool:
+    return isinstance(values, tuple) and all(isinstance(value, kind) for value in values)
+
+
+def _check_tools(tools: object) -> None:
+    """Refuses what no template can show: tools that are no objects, no JSON or hold half of a surrogate pair."""
+    if not _all_are(Mapping, tools):
+        raise InvalidRequest("invalid_tools", "tools must be a list of objects", "tools")
+    try:
+        json.dumps([dict(t) for t in tools], ensure_ascii=False).encode()  # type: ignore[attr-defined]  # a tuple
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidRequest("invalid_tools", f"tools are not JSON: {error}", "tools") from None
 
 
 def _is_id(value: object) -> bool:

@@ -96,3 +96,9 @@ def test_patterns_are_checked_in_linear_time(schema: Any, good: str | None, bad:
     with pytest.raises(EngineError, match="breaks the schema"):
         parse_json(schema, bad)
     assert time.perf_counter() - began < 2
+
+
+def test_half_of_a_surrogate_pair_in_a_schema_is_refused() -> None:
+    with pytest.raises(InvalidRequest, match="surrogates not allowed") as caught:
+        check_enforceable({"const": "\ud800"})
+    assert caught.value.code == "invalid_schema"

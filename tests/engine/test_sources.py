@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,19 @@ def test_a_truncated_file_is_named_with_its_hash(llama: tuple[Any, Path], tmp_pa
     (folder / "model.safetensors").write_bytes(whole.read_bytes()[:-1000])
     with pytest.raises(ModelError, match="can't be read"):
         Engine.load(str(folder), tmp_path, device="cpu", weight_format="fp32")
+
+
+@pytest.mark.parametrize("kept", [0, 3, 5, 100_000, 98_000_000])
+def test_a_truncated_gguf_file_is_named_with_its_hash(models_dir: Path, tmp_path: Path, kept: int) -> None:
+    whole = models_dir / DEFAULT_MODEL / MODELS[DEFAULT_MODEL].weights
+    cut = tmp_path / "cut.gguf"
+    with whole.open("rb") as stream:
+        raw = stream.read(kept)
+    cut.write_bytes(raw)
+    with pytest.raises(ModelError) as caught:
+        Engine.load(str(cut), tmp_path, device="cpu")
+    assert caught.value.code == "model_corrupt"
+    assert f"cut.gguf (sha256 {hashlib.sha256(raw).hexdigest()})" in caught.value.message
 
 
 def test_a_model_that_does_not_fit_is_refused_before_it_is_loaded(models_dir: Path) -> None:

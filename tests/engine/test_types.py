@@ -3,10 +3,12 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from engine import InvalidRequest, Message, Request, Sampling
+from engine.tools import declaration
 
 
 def test_importing_the_package_imports_no_torch() -> None:
@@ -113,8 +115,39 @@ def test_a_request_takes_the_command_line_s_json() -> None:
         {"prompt": "a", "wish": 1},
         {"prompt": "a", "sampling": [1]},
         {"prompt": 3},
+        {"prompt": "a", "quotes": [{"id": "a", "text": 5}]},
+        {"prompt": "a", "quotes": [{"id": 5, "text": "a"}]},
+        {"prompt": "a", "quotes": {"id": "a", "text": "b"}},
+        {"prompt": "a", "tools": [5]},
+        {"prompt": "a", "tools": {"name": "f"}},
+        {"prompt": "a", "tools": [{"name": "f", "description": {1, 2}}]},
+        {"prompt": "a", "adapter": 5},
+        {"prompt": "a", "regex": 5},
+        {"prompt": "a", "grammar": ["x"]},
+        {"prompt": "a\ud800"},
+        {"prompt": "a", "regex": "\ud800"},
+        {"prompt": "a", "grammar": "\udfff"},
+        {"prompt": "a", "choices": ["b", "\ud800"]},
+        {"prompt": "a", "quotes": [{"id": "a", "text": "\ud800"}]},
+        {"prompt": "a", "tools": [{"name": "f", "description": "\ud800"}]},
+        {"messages": [{"role": "user", "content": "\ud800"}]},
     ],
 )
 def test_a_malformed_request_is_refused(data: dict[str, object]) -> None:
     with pytest.raises(InvalidRequest):
         Request.from_dict(data)
+
+
+@pytest.mark.parametrize("field", ["prompt", "regex", "grammar", "adapter"])
+def test_half_of_a_surrogate_pair_is_named_with_its_field(field: str) -> None:
+    with pytest.raises(InvalidRequest, match=f"{field} holds half of a surrogate pair") as caught:
+        Request(**{"prompt": "a", field: "\ud83d"})
+    assert caught.value.field == field
+    assert Request(**{"prompt": "a", field: "\U0001f600"})
+
+
+@pytest.mark.parametrize("tool", [5, "f", None, {"function": 5}, {"function": {"name": 5}}])
+def test_a_declaration_that_is_no_object_is_refused(tool: Any) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        declaration(tool)
+    assert caught.value.code == "invalid_tools"
