@@ -11,12 +11,12 @@ from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
 from interview.openai_api.errors import Refused
+from interview.openai_api.translate import CALLERS, CODES, refused
 from interview.runs import events, services
 from interview.runs.connection import LOST, async_client
 from interview.runs.models import ENDED, FAILED, Run, Trace
 
 POLL_SECONDS = 1.0
-FAILURES = {"prompt_too_long": (400, "context_length_exceeded")}
 
 
 async def run_follow(run: Run) -> AsyncIterator[tuple[str, Any]]:
@@ -66,10 +66,12 @@ async def outcome(run: Run) -> Run:
     if found.output is not None and found.state != FAILED:
         return found  # type: ignore[no-any-return]
     if found.state == FAILED:
-        error = (trace or {}).get("error")
-        code = error.get("code", "") if isinstance(error, dict) else ""
-        status, name = FAILURES.get(code, (500, code or "run_failed"))
-        raise Refused(status, name, found.reason, "messages" if status == 400 else None)
+        told = (trace or {}).get("error")
+        error = told if isinstance(told, dict) else {}
+        code = error.get("code") or ""
+        if code in CODES or code.startswith(CALLERS):
+            raise refused(code, found.reason, error.get("field"))
+        raise Refused(500, code or "run_failed", found.reason)
     raise Refused(409, "cancelled", "The run was cancelled before it made anything.")
 
 

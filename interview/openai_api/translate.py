@@ -10,10 +10,15 @@ from engine.schemas import check_enforceable
 from engine.tools import call_schema, declarations
 from interview.openai_api.bodies import ChatBody, ChatMessage, ChosenTool
 from interview.openai_api.errors import Refused
+from interview.runs.fits import check_fits
 
 JSON = dict[str, Any]
 DEFAULT_MAX_TOKENS = 512
 PARAMS = {"messages": "messages", "schema": "response_format", "tools": "tools", "logit_bias": "logit_bias"}
+# The engine's codes that have a name of their own in OpenAI's words.
+CODES = {"prompt_too_long": "context_length_exceeded"}
+# The beginnings of codes that say the request is wrong, not the server.
+CALLERS = ("invalid_", "unsupported_", "empty_")
 
 
 def run_input(body: ChatBody) -> JSON:
@@ -28,10 +33,15 @@ def run_input(body: ChatBody) -> JSON:
             check_enforceable(request.schema)
         elif request.tools:
             check_enforceable(call_schema(request.tools))
+        check_fits(request)
     except EngineError as error:
-        field = str(getattr(error, "field", None) or "")
-        raise Refused(400, error.code, error.message, PARAMS.get(field, field or None)) from error
+        raise refused(error.code, error.message, getattr(error, "field", None)) from error
     return made
+
+
+def refused(code: str, message: str, field: str | None) -> Refused:
+    """400 for what the engine says about a request, in OpenAI's names."""
+    return Refused(400, CODES.get(code, code), message, PARAMS.get(field or "", field or None))
 
 
 def _message(message: ChatMessage, index: int) -> JSON:

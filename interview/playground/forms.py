@@ -6,8 +6,10 @@ from typing import Any
 
 from django import forms
 
+from engine import PromptTooLong, Request
 from interview.plain_text import is_blank, storable
 from interview.playground.sampling_form import SamplingForm, sampling_values
+from interview.runs.fits import check_fits
 
 PROMPT_LIMIT = 20_000
 ALTERNATIVES = 10
@@ -60,6 +62,16 @@ class GenerateForm(SamplingForm):
         if is_blank(prompt):
             raise forms.ValidationError("Write a prompt: this one holds nothing that can be seen.")
         return storable(prompt)
+
+    def clean(self) -> dict[str, Any]:
+        """A prompt that leaves no room for an answer is told here, not by a run that fails."""
+        data = super().clean()
+        if not self.errors:
+            try:
+                check_fits(Request.from_dict(self.request_body()))
+            except PromptTooLong as error:
+                self.add_error("prompt", error.message)
+        return data
 
     def request_body(self) -> dict[str, Any]:
         """The engine's request as it is stored in the run (design: the JSON of the command line)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interview.plain_text import is_blank
+from interview.runs.fits import check_fits
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
 if TYPE_CHECKING:
@@ -153,6 +154,7 @@ def check(body: JSON) -> JSON:
         request = Request.from_dict(body)
         if request.schema is not None:
             check_enforceable(request.schema)
+        check_fits(request)
     except EngineError as error:
         field = getattr(error, "field", None)
         raise InputRefused(error.code, error.message, (str(field),) if field else ()) from error

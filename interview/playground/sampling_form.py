@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from interview.plain_text import storable
+from interview.runs.fits import served_model
 
 STOP_LIMIT = 4
 BIAS_LIMIT = 20
@@ -117,6 +118,11 @@ class SamplingForm(forms.Form):
             found[str(int(token))] = float(value)
         if len(found) > BIAS_LIMIT:
             raise forms.ValidationError(f"{len(found)} tokens; {BIAS_LIMIT} is the limit.")
+        model = served_model() if found else None
+        if model and (unknown := [token for token in found if int(token) >= model.vocab_size]):
+            raise forms.ValidationError(
+                f"There is no token {unknown[0]}: ids go up to {model.vocab_size - 1}."
+            )
         return found
 
     def clean_top_p(self) -> float | None:

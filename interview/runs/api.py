@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from datetime import datetime
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.urls import reverse
 from ninja import Field, Router, Schema, Status
+from ninja.errors import ValidationError
 
 from interview.accounts.api_auth import session_or_token
 from interview.accounts.models import User
 from interview.runs import kinds, selectors, services
 from interview.runs.models import Run
 
+KEY = r"[A-Za-z0-9_-]{1,60}"
 router = Router(tags=["runs"], auth=session_or_token)
 
 
@@ -23,7 +26,7 @@ class RunIn(Schema):
 
     kind: str = Field(max_length=32)
     input: dict[str, Any]
-    idempotency_key: str | None = Field(None, min_length=1, max_length=60, pattern=r"^[A-Za-z0-9_-]+$")
+    idempotency_key: str | None = Field(None, min_length=1, max_length=60, pattern=f"^{KEY}$")
 
 
 class RunOut(Schema):
@@ -72,6 +75,19 @@ def _own(request: HttpRequest, run_id: uuid.UUID) -> Run:
     return run
 
 
+def _key(request: HttpRequest, given: str | None) -> str | None:
+    """The key from the body or the header `Idempotency-Key`. Raises ValidationError for two keys, or one that is none."""
+    header = request.headers.get("Idempotency-Key", "")
+    fault = ""
+    if header and not re.fullmatch(KEY, header):
+        fault = "Idempotency-Key takes 1 to 60 letters, digits, - and _."
+    elif header and given and header != given:
+        fault = "The header Idempotency-Key and the body's idempotency_key differ. Send one of them."
+    if fault:
+        raise ValidationError([{"loc": ["header", "Idempotency-Key"], "msg": fault}])
+    return header or given
+
+
 @router.post("/runs", response={202: RunOut})
 def run_create(request: HttpRequest, body: RunIn) -> Status[RunOut]:
     """Queue a run; the same key and body again give the same run, another body 409."""
@@ -79,7 +95,7 @@ def run_create(request: HttpRequest, body: RunIn) -> Status[RunOut]:
         owner=_owner(request),
         kind=body.kind,
         input=kinds.checked_input(body.kind, body.input),
-        idempotency_key=body.idempotency_key,
+        idempotency_key=_key(request, body.idempotency_key),
     )
     return Status(202, run_out(run))
 

@@ -142,6 +142,9 @@ def test_runs_are_private(owner: User, owner_client: Client, other_client: Clien
         ({**BODY, "input": {"prompt": "x", "sampling": {"heat": 1}}}, "invalid_sampling"),
         ({**BODY, "input": {"prompt": "x", "extra": 1}}, "invalid_request"),
         ({**BODY, "input": {}}, "invalid_request"),
+        ({**BODY, "input": {"prompt": "x", "sampling": {"logit_bias": {"999999": 1}}}}, "invalid_sampling"),
+        ({**BODY, "input": {"prompt": "x", "continue_ids": [49152]}}, "invalid_request"),
+        ({**BODY, "input": {"prompt": "word " * 9000}}, "prompt_too_long"),
         ({**BODY, "input": {"prompt": "x", "schema": {"uniqueItems": True}}}, "unsupported_schema"),
         ({**BODY, "input": {"prompt": "x", "schema": {"type": "strnig"}}}, "invalid_schema"),
     ],
@@ -172,6 +175,36 @@ def test_the_same_key_is_the_same_run(owner_client: Client) -> None:
     assert len(ids) == 1
     changed = {**body, "input": {"prompt": "Bye", "sampling": {"max_tokens": 4}}}
     assert post(owner_client, "/runs", changed).status_code == 409
+
+
+def keyed(client: Client, key: str, **changes: object) -> Any:
+    raw = json.dumps({**BODY, **changes})
+    return client.post("/api/v1/runs", raw, content_type="application/json", headers={"Idempotency-Key": key})
+
+
+def test_the_header_is_the_same_key(owner_client: Client) -> None:
+    first = keyed(owner_client, "k-1").json()["id"]
+    assert keyed(owner_client, "k-1").json()["id"] == first
+    assert keyed(owner_client, "k-1", idempotency_key="k-1").json()["id"] == first
+    assert json.loads(post(owner_client, "/runs", {**BODY, "idempotency_key": "k-1"}).content)["id"] == first
+    assert keyed(owner_client, "k-1", input={"prompt": "Bye"}).status_code == 409
+    assert Run.objects.count() == 1
+
+
+@pytest.mark.parametrize("key", ["other", "a b", "x" * 61])
+def test_a_header_that_contradicts_or_is_no_key_is_422(owner_client: Client, key: str) -> None:
+    response = keyed(owner_client, key, idempotency_key="k")
+    assert response.status_code == 422
+    assert response.json()["detail"][0]["loc"] == ["header", "Idempotency-Key"]
+    assert not Run.objects.exists()
+
+
+def test_an_unknown_token_is_refused_at_its_field(owner_client: Client) -> None:
+    body = {"prompt": "x", "sampling": {"logit_bias": {"49152": 1}}}
+    detail = json.loads(post(owner_client, "/runs", {**BODY, "input": body}).content)["detail"][0]
+    assert detail["loc"] == ["body", "input", "logit_bias"] and "49152 tokens" in detail["msg"]
+    body["sampling"] = {"logit_bias": {"49151": 1}}
+    assert post(owner_client, "/runs", {**BODY, "input": body}).status_code == 202
 
 
 def test_unknown_things_are_404(owner_client: Client) -> None:

@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.http import HttpResponse
 from django.test import Client
 
@@ -14,10 +15,13 @@ from interview.accounts.models import User
 from interview.accounts.services import token_create
 from interview.openai_api.bodies import parse_body
 from interview.openai_api.envelope import answer_so_far, call_so_far
+from interview.openai_api.errors import Refused
+from interview.openai_api.follow import outcome
 from interview.openai_api.translate import run_input
 from interview.runs.connection import client as redis
 from interview.runs.models import Run
 from interview.runs.selectors import PRESENCE_KEY
+from interview.runs.services import run_claim, run_fail
 from tests.factories import make_run
 
 MODEL = "smollm2-135m-instruct"
@@ -129,6 +133,8 @@ LOOP: dict[str, Any] = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"
         ({**BODY, "top_logprobs": 2}, "invalid_value", "top_logprobs"),
         ({**BODY, "tool_choice": "required"}, "invalid_value", "tool_choice"),
         ({**BODY, "logit_bias": {"x": 1}}, "invalid_sampling", "logit_bias"),
+        ({**BODY, "logit_bias": {"99999999": 5}}, "invalid_sampling", "logit_bias"),
+        ({**BODY, "messages": [{"role": "user", "content": "word " * 9000}]}, "context_length_exceeded", "messages"),
         ({**BODY, "audio": {}}, "unknown_parameter", "audio"),
         ({**BODY, "response_format": {"type": "json_schema"}}, "invalid_value", "response_format.json_schema"),
         ({**BODY, "response_format": SCHEMA}, "unsupported_schema", "response_format"),
@@ -145,6 +151,26 @@ def test_what_is_wrong_is_named(secret: str, body: object, code: str, param: str
     assert (error["param"] or "").startswith(param or ""), error
     assert error["type"] == "invalid_request_error" and error["message"]
     assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "code", "param"),
+    [
+        ({"code": "invalid_sampling", "field": "logit_bias"}, 400, "invalid_sampling", "logit_bias"),
+        ({"code": "prompt_too_long", "field": "messages"}, 400, "context_length_exceeded", "messages"),
+        ({"code": "unsupported_schema", "field": "schema"}, 400, "unsupported_schema", "response_format"),
+        ({"code": "engine_closed"}, 500, "engine_closed", None),
+        ("lost", 500, "run_failed", None),
+    ],
+)
+def test_what_the_engine_refuses_is_the_callers_fault(
+    owner: User, error: object, status: int, code: str, param: str | None
+) -> None:
+    run = run_claim(str(make_run(owner, kind="chat").pk), worker="test")
+    assert run is not None and run_fail(run, "what the engine says", {"error": error})
+    with pytest.raises(Refused) as found:
+        async_to_sync(outcome)(run)
+    assert (found.value.status, found.value.code, found.value.param) == (status, code, param)
 
 
 def test_a_schema_of_a_megabyte_is_refused(secret: str) -> None:

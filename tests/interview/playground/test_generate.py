@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import unescape
 from typing import Any
 
@@ -282,3 +283,19 @@ def test_queries_of_the_page_do_not_grow(
     runs = [ended(owner) for _ in range(7)]
     with django_assert_max_num_queries(8):
         owner_client.get(URL, {"run": str(runs[0].pk), "token": "0"})
+
+
+@pytest.mark.parametrize("mode", ["chat", "raw"])
+def test_a_prompt_over_the_window_is_refused_with_both_numbers(owner_client: Client, mode: str) -> None:
+    prompt = "# " * 9000
+    response = owner_client.post(URL, GOOD | {"mode": mode, "prompt": prompt})
+    fault = response.context["form"].errors["prompt"][0]
+    assert response.status_code == 422 and not Run.objects.exists()
+    assert re.search(r"has (9\d{3}|18\d{3}) tokens; the context window holds 8192", fault), fault
+    assert response.context["form"]["prompt"].value() == prompt, "nothing is lost"
+
+
+def test_a_token_that_is_not_there_is_refused(owner_client: Client) -> None:
+    response = owner_client.post(URL, GOOD | {"logit_bias": "49152 5"})
+    assert response.status_code == 422 and "up to 49151" in response.context["form"].errors["logit_bias"][0]
+    assert owner_client.post(URL, GOOD | {"logit_bias": "49151 5"}).status_code == 302
