@@ -30,7 +30,7 @@ CALCULATOR = Calculator(
         "Grouped-query attention: arXiv 2305.13245",
         "Multi-head latent attention: DeepSeek-V2, arXiv 2405.04434",
         "llama.cpp cache sizes: src/llama-kv-cache-iswa.cpp and ggml block types",
-        "vLLM page counts: vllm/v1/kv_cache_interface.py",
+        "vLLM page counts: vllm/v1/kv_cache_interface.py; groups and pool: vllm/v1/core/kv_cache_utils.py",
     ),
     presets=(
         Preset("GPT-3, 4,096 tokens", "model=openai/gpt-3-175b&tokens=4096"),

@@ -60,7 +60,7 @@ def _results(inputs: KvCacheInputs, load: Load) -> dict[str, Value]:
     values = {g.values() for g in geometry.groups}
     if len(values) == 1:
         results["values_per_token_per_layer"] = values.pop()
-    if inputs.mode == "vllm":
+    if inputs.mode == "vllm" and not geometry.state.layers:
         results |= _pool(inputs, one)
     if inputs.memory_gib is not None:
         results |= _fits(one, int(inputs.memory_gib * 2**30))
@@ -68,21 +68,27 @@ def _results(inputs: KvCacheInputs, load: Load) -> dict[str, Value]:
 
 
 def _pool(inputs: KvCacheInputs, load: Load) -> dict[str, Value]:
-    """vLLM's pool: bytes of a block over all layers, and how many full-length requests the blocks hold."""
-    block_bytes = inputs.block * sum(g.layers * load.layer_bytes(g) for g in load.groups())
+    """vLLM's pool: bytes of a block over a group's layers, and how many full-length requests the blocks hold.
+
+    Source: vllm/v1/core/kv_cache_utils.py.
+    """
+    block_bytes = load.block_bytes()
     blocks = inputs.blocks
     if blocks is None and inputs.memory_gib is not None:
         blocks = int(inputs.memory_gib * 2**30) // block_bytes
     if blocks is None:
         return {"block_bytes": block_bytes}
-    concurrency = blocks * block_bytes / replace(load, sequences=1).total()
-    plain = not load.geometry.windowed and not load.geometry.state.layers
+    needed = replace(load, sequences=1).total() // block_bytes
+    concurrency = blocks / needed
     return {
         "block_bytes": block_bytes,
+        "blocks_per_request": needed,
         "blocks": blocks,
         "pool_bytes": blocks * block_bytes,
         # With windows vLLM's log line is concurrency x length, not blocks x block size.
-        "token_capacity": blocks * inputs.block if plain else int(concurrency * inputs.tokens),
+        "token_capacity": blocks * inputs.block
+        if not load.geometry.windowed
+        else int(concurrency * inputs.tokens),
         "max_concurrency": concurrency,
     }
 

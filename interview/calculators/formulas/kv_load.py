@@ -9,6 +9,7 @@ from interview.calculators.formulas.kv_geometry import KvGeometry, LayerGroup
 from interview.calculators.formulas.kv_inputs import KvCacheInputs
 from interview.calculators.formulas.kv_modes import Runtime, stored
 from interview.calculators.formulas.kv_own import geometry_of
+from interview.calculators.formulas.kv_pool import group_size, with_padding
 from interview.calculators.formulas.parameters import refuse
 from interview.calculators.formulas.units import grouped
 
@@ -25,8 +26,14 @@ class Load:
     tensor_parallel: int = 1
 
     def groups(self) -> tuple[LayerGroup, ...]:
-        """Layer groups as one GPU holds them."""
-        return tuple(g.split(self.tensor_parallel) for g in self.geometry.groups)
+        """Layer groups as one GPU holds them, vLLM's padding layers among them."""
+        shares = tuple(g.split(self.tensor_parallel) for g in self.geometry.groups)
+        return with_padding(shares, self.runtime)
+
+    def block_bytes(self) -> int:
+        """One of vLLM's blocks: its tokens in every layer of one group."""
+        page = max(self.layer_bytes(g) for g in self.groups())
+        return self.runtime.block * group_size(self.geometry.groups, self.runtime) * page
 
     def layer_bytes(self, group: LayerGroup) -> int:
         """Bytes per token slot and layer; vLLM pads every layer's page to the largest."""

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from interview.calculators.formulas.kv_dtypes import KvDtype
 from interview.calculators.formulas.kv_geometry import KvGeometry
 from interview.calculators.formulas.kv_inputs import KvCacheInputs
+from interview.calculators.formulas.kv_load import Load, load_of
+from interview.calculators.formulas.kv_pool import group_size, is_divided
 from interview.calculators.formulas.units import grouped
 
 LLAMA_CPP = ("fp32", "fp16", "bf16", "q8_0", "q4_0")
@@ -18,6 +20,7 @@ def warnings_for(inputs: KvCacheInputs, geometry: KvGeometry, dtype: KvDtype) ->
     yield from _about_length(inputs, geometry)
     yield from _about_heads(geometry)
     yield from _about_windows(inputs, geometry)
+    yield from _about_pool(inputs, geometry)
     yield from _about_dtype(inputs, geometry, dtype)
     yield from _about_gpus(inputs, geometry)
     if geometry.notes:
@@ -56,7 +59,28 @@ def _about_windows(inputs: KvCacheInputs, geometry: KvGeometry) -> Iterator[str]
         yield "With --swa-full llama.cpp keeps the full length on the window layers too."
     if inputs.mode == "vllm" and inputs.no_hybrid:
         yield "Without the hybrid cache manager vLLM keeps the full length on every layer."
+    yield from _about_groups(load_of(inputs))
     yield "Bytes per token is not a constant here: past the window only the full layers grow."
+
+
+def _about_groups(load: Load) -> Iterator[str]:
+    """vLLM's groups of layers that share one pool, and the padding among them."""
+    groups = load.geometry.groups
+    if not is_divided(groups, load.runtime):
+        return
+    size = group_size(groups, load.runtime)
+    layers = sum(g.layers for g in load.groups())
+    padding = layers - sum(g.layers for g in groups)
+    filled = f", {padding} of them padding" if padding else ""
+    yield f"vLLM divides the layers into {layers // size} groups of {size}{filled}; a block covers one group."
+
+
+def _about_pool(inputs: KvCacheInputs, geometry: KvGeometry) -> Iterator[str]:
+    if inputs.mode == "vllm" and geometry.state.layers:
+        yield (
+            "vLLM raises the block size of such a model until a page holds a layer’s constant state; that isn’t "
+            "counted, so no pool is shown, GPU blocks are not used, and what fits is an upper bound."
+        )
 
 
 def _about_dtype(inputs: KvCacheInputs, geometry: KvGeometry, dtype: KvDtype) -> Iterator[str]:

@@ -164,8 +164,40 @@ def test_llama_cpp_pads_and_limits_windows() -> None:
 def test_vllm_pages_of_a_window() -> None:
     base = {"model": "google/gemma-3-27b-it", "dtype": "bf16", "mode": "vllm"}
     pages = -(-(1024 - 1 + 2048) // 16) + 1
-    assert size(**base, tokens=32768, batched_tokens=2048) == 8192 * (10 * 32768 + 52 * 16 * pages)
+    assert size(**base, tokens=32768, batched_tokens=2048) == 8192 * (10 * 32768 + 60 * 16 * pages)
     assert size(**base, tokens=32768, no_hybrid=1) == 8192 * 62 * 32768
+
+
+def test_vllm_pool_of_a_model_with_windows() -> None:
+    base = {"model": "google/gemma-3-27b-it", "dtype": "bf16", "mode": "vllm", "tokens": 131_072}
+    pool = results(**base, blocks=10_000)
+    assert pool["blocks_per_request"] == 8192 + 6 * 577 == 11_654
+    assert pool["pool_bytes"] == 10_000 * 10 * 131_072
+    assert pool["max_concurrency"] == pytest.approx(0.858, abs=5e-4)
+    assert pool["token_capacity"] == 10_000 * 131_072 // 11_654
+    assert results(**base, memory_gib=20)["blocks"] == 16_384
+    off = results(**base, blocks=10_000, no_hybrid=1)
+    assert (off["blocks_per_request"], off["pool_bytes"]) == (8192, 10_000 * 62 * 131_072)
+    outcome = run(KV, {k: str(v) for k, v in base.items()})
+    assert outcome.result and any("7 groups of 10, 8 of them padding" in w for w in outcome.result.warnings)
+
+
+@pytest.mark.parametrize(("full", "size", "layers"), [(12, 12, 24), (13, 13, 26), (15, 12, 12 + 24)])
+def test_vllm_group_size_is_the_least_count_unless_counts_are_close(
+    full: int, size: int, layers: int
+) -> None:
+    own = {"layers": 12 + full, "kv_heads": 1, "head_dim": 64, "window": 128, "window_layers": 12}
+    got = results(**own, mode="vllm", tokens=16, batched_tokens=1, blocks=100)
+    assert got["block_bytes"] == 16 * size * 256
+    per_kind = 12 // size if size == 12 else 1
+    assert got["blocks_per_request"] == per_kind * 2 + (layers // size - per_kind)
+
+
+def test_no_pool_where_vllm_sizes_blocks_by_a_state() -> None:
+    given_inputs = {"model": "Qwen/Qwen3.5-27B", "mode": "vllm", "blocks": "1000", "tokens": "1000"}
+    outcome = run(KV, given_inputs)
+    assert outcome.result and "pool_bytes" not in outcome.result.results
+    assert any("no pool is shown" in w for w in outcome.result.warnings)
 
 
 def test_tensor_parallel_never_below_one_head_and_copies_a_latent() -> None:
