@@ -78,26 +78,32 @@ def loss(inputs: LossInputs) -> Result:
 
 
 def _nll(kind: str, value: float) -> float:
-    if kind == "probability" and 0 < value <= 1:
-        return -math.log(value)
-    if kind == "nll" and 0 <= value <= MOST_NLL:
-        return value
-    if kind == "bits" and 0 <= value <= MOST_NLL / math.log(2):
-        return value * math.log(2)
-    if kind == "perplexity" and value >= 1:
-        return math.log(value)
     allowed = {
-        "probability": "above 0 and at most 1",
-        "nll": "from 0 to 700",
-        "bits": "from 0 to 1000",
-        "perplexity": "1 or more",
+        "probability": (0 < value <= 1, "above 0 and at most 1"),
+        "nll": (value >= 0, "from 0 to 700"),
+        "bits": (value >= 0, "from 0 to 1009"),
+        "perplexity": (value >= 1, "1 or more"),
     }
-    zero = (
-        ": the loss of a token given no probability at all is infinite"
-        if kind == "probability" and value == 0
-        else ""
-    )
-    raise refuse("values", f"{number_text(value)} is not a {kind}: it must be {allowed[kind]}{zero}")
+    holds, said = allowed[kind]
+    if not holds:
+        infinite = kind == "probability" and value == 0
+        more = ": the loss of a token given no probability at all is infinite" if infinite else ""
+        raise refuse("values", f"{number_text(value)} is not a {kind}: it must be {said}{more}")
+    nats = {"probability": _surprise, "nll": float, "bits": _of_bits, "perplexity": math.log}[kind](value)
+    if nats > MOST_NLL:
+        # exp(nats) is the perplexity, and past 709 it is more than a number here can hold.
+        raise refuse(
+            "values", f"{number_text(value)} is a loss above {MOST_NLL:g} nats: its perplexity is too large"
+        )
+    return nats
+
+
+def _surprise(probability: float) -> float:
+    return -math.log(probability)
+
+
+def _of_bits(bits: float) -> float:
+    return bits * math.log(2)
 
 
 def _working(inputs: LossInputs, losses: list[float]) -> Working:

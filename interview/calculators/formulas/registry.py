@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
+from math import log10
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -33,6 +34,8 @@ from interview.calculators.formulas.parameters import (
     visible,
 )
 from interview.calculators.formulas.result import Result
+
+TOO_FAR = "is too large or too small to compute with, beside the other numbers: choose one nearer to 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +104,27 @@ def run(calculator: Calculator, given: Mapping[str, Any]) -> Outcome:
         if twice:
             raise InputErrors(*twice)
         inputs: Any = parse(calculator.inputs, calculator.prepare(typed))
-        return Outcome(calculator, typed, inputs, calculator.compute(inputs))
+        return Outcome(calculator, typed, inputs, _computed(calculator, inputs))
     except InputErrors as wrong:
         return Outcome(calculator, typed, errors=wrong.errors)
+
+
+def _computed(calculator: Calculator, inputs: Any) -> Result:
+    """The result. Raises InputErrors for a value so large or small that the arithmetic does not hold it."""
+    try:
+        result = calculator.compute(inputs)
+    except ArithmeticError:
+        result = None
+    if result is None or not result.is_finite:
+        raise InputErrors(*(FieldError(name, TOO_FAR) for name in _extreme(inputs)))
+    return result
+
+
+def _extreme(inputs: Any) -> list[str]:
+    """The number furthest from 1, by powers of ten; the form where there is no number but 0."""
+    sizes = {f.name: abs(v) for f in fields(inputs) if isinstance(v := getattr(inputs, f.name), int | float)}
+    powers = {name: abs(log10(size)) for name, size in sizes.items() if size}
+    return [max(powers, key=lambda name: powers[name])] if powers else ["form"]
 
 
 def run_query(calculator: Calculator, query: str) -> Outcome:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain
+from math import isfinite
 
 from interview.calculators.formulas.expression import Number, evaluate, names_in, to_text
 
@@ -131,6 +133,17 @@ class Result:
     beside_label: str = ""
     formula: str = ""
     formula_names: Mapping[str, Number] | None = None
+
+    @property
+    def is_finite(self) -> bool:
+        """Holds no infinity and nothing that is no number; JSON has neither."""
+        cells = (cell for table in self.every_table() for row in table.rows for cell in row)
+        points = (
+            n for chart in self.charts for series in chart.series for point in series.points for n in point
+        )
+        steps = (step.value for step in self.steps)
+        every = chain(self.results.values(), steps, cells, points)
+        return all(isfinite(v) for v in every if isinstance(v, float))
 
     def every_table(self) -> list[Table]:
         """Tables of their own, and those that stand under a picture instead of its plain numbers."""

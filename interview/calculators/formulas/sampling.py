@@ -159,28 +159,29 @@ def _results(names: list[str], final: tuple[float, ...], drawn: list[int]) -> di
 def _working(names: list[str], final: tuple[float, ...], done: list[Stage], settings: Settings) -> Working:
     """From the stage before the last change to the final probability of the likeliest token."""
     working = Working()
-    before = done[-2].probabilities if len(done) > 1 else done[-1].probabilities
+    before = done[-2].logits if len(done) > 1 else done[-1].logits
     power = 1.0
     last = done[-1].name
     if last.startswith("temperature") and settings.temperature > 0:
         power = settings.temperature
     order = sorted((i for i, p in enumerate(final) if p > 0), key=lambda i: -final[i])
-    working.given(temperature=power)
+    largest = before[order[0]]
+    working.given(temperature=power, largest=largest)
     parts = []
     for rank, i in enumerate(order[:8]):
-        working.given(**{f"p_{rank + 1}": before[i]})
+        working.given(**{f"logit_{rank + 1}": before[i]})
         working.step(
             f"w_{rank + 1}",
             f"Weight of {visible(names[i], 30)}",
-            f"p_{rank + 1} ** (1 / temperature)",
-            "weight",
+            f"exp((logit_{rank + 1} - largest) / temperature)",
+            "of the largest",
         )
         parts.append(f"w_{rank + 1}")
     if len(order) > 8:
-        rest = math.fsum(before[i] ** (1 / power) for i in order[8:])
+        rest = math.fsum(math.exp((before[i] - largest) / power) for i in order[8:])
         working.given(other_weights=rest)
         parts.append("other_weights")
-    working.step("sum_of_weights", "Sum over what is kept", " + ".join(parts), "weight")
+    working.step("sum_of_weights", "Sum over what is kept", " + ".join(parts), "of the largest")
     working.step(
         "top_probability",
         f"Probability of {visible(names[order[0]], 30)}",

@@ -30,10 +30,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A distribution on the way: what was done, and every probability, 0 for a token that was dropped."""
+    """A distribution on the way: what was done, every probability (0 once dropped) and the logits behind them."""
 
     name: str
     probabilities: tuple[float, ...]
+    logits: tuple[float, ...]
+
+
+def _stage(name: str, logits: list[float]) -> Stage:
+    return Stage(name, tuple(softmax(logits)), tuple(logits))
 
 
 def softmax(logits: list[float]) -> list[float]:
@@ -56,17 +61,17 @@ def penalised(logits: list[float], counts: list[int], settings: Settings) -> lis
 
 def stages(logits: list[float], counts: list[int], settings: Settings) -> list[Stage]:
     """Every distribution from the raw one to the one that is drawn from."""
-    done = [Stage("as the model gave it", tuple(softmax(logits)))]
+    done = [_stage("as the model gave it", logits)]
     current = penalised(logits, counts, settings)
     if current != logits:
-        done.append(Stage("penalties", tuple(softmax(current))))
+        done.append(_stage("penalties", current))
     steps = [_filter_k, _filter_p, _filter_min]
     ordered = [_heat, *steps] if settings.order == "temperature_first" else [*steps, _heat]
     for step in ordered:
         name, changed = step(current, settings)
         if changed != current:
             current = changed
-            done.append(Stage(name, tuple(softmax(current))))
+            done.append(_stage(name, current))
     return done
 
 
@@ -76,7 +81,11 @@ def _heat(logits: list[float], settings: Settings) -> tuple[str, list[float]]:
         return "temperature 0: the likeliest alone", [
             z if i == best else -math.inf for i, z in enumerate(logits)
         ]
-    return f"temperature {settings.temperature:g}", [z / settings.temperature for z in logits]
+    if settings.temperature == 1:
+        return "", logits
+    # Relative to the largest, or a tiny temperature would make infinities whose difference is no number.
+    highest = max(logits)
+    return f"temperature {settings.temperature:g}", [(z - highest) / settings.temperature for z in logits]
 
 
 def _filter_k(logits: list[float], settings: Settings) -> tuple[str, list[float]]:

@@ -49,6 +49,19 @@ def good_value(parameter: Parameter, most: int = 10**6) -> st.SearchStrategy[str
     return st.text(max_size=200)
 
 
+def extremes(calculator: Calculator) -> st.SearchStrategy[dict[str, str]]:
+    """Real fields at and near the ends of their ranges, in any mixture."""
+    values = {p.name: st.sampled_from(_ends(p)) for p in calculator.parameters if p.kind == "real"}
+    return st.fixed_dictionaries({}, optional=values)
+
+
+def _ends(parameter: Parameter) -> list[str]:
+    """Ends of the range, and what lies next to zero: the smallest number, a subnormal, a tiny one."""
+    near = (0.0, 5e-324, 1e-320, 1e-300, 1e-30, 1e-9, 1.0, -1e-9, -5e-324)
+    wanted = (parameter.low, parameter.high, *near)
+    return [repr(float(v)) for v in wanted if parameter.low <= v <= parameter.high]
+
+
 def hostile_query(calculator: Calculator) -> st.SearchStrategy[dict[str, str]]:
     """Any mixture of hostile and good values under known and unknown names."""
     values = {

@@ -93,6 +93,30 @@ def test_temperature_never_reorders_or_removes(logits: list[float], temperature:
                 assert after[i] >= after[j]
 
 
+@pytest.mark.parametrize(
+    ("values", "given_as", "temperature"),
+    [
+        ("tea 0.5, milk 0.3", "probabilities", "1e-9"),
+        ("3, 2, 1", "logits", "1e-5"),
+        ("3, 2, 1", "logits", "5e-324"),
+    ],
+)
+def test_a_tiny_temperature_is_greedy_and_its_steps_hold(
+    values: str, given_as: str, temperature: str
+) -> None:
+    outcome = asked("sampling", values=values, given_as=given_as, temperature=temperature)
+    assert outcome.result, outcome.errors
+    assert outcome.result.results["top_probability"] == 1 and outcome.result.results["kept_tokens"] == 1
+    assert outcome.result.steps[-1].value == 1
+
+
+def test_the_steps_hold_where_the_plain_probability_is_zero() -> None:
+    outcome = asked("sampling", values="0, -1000", given_as="logits", temperature="100")
+    assert outcome.result
+    assert outcome.result.results["top_probability"] == pytest.approx(1 / (1 + math.exp(-10)))
+    assert outcome.result.steps[-1].value == pytest.approx(1 / (1 + math.exp(-10)))
+
+
 def test_draws_follow_the_distribution_and_the_seed() -> None:
     probabilities = (0.5, 0.3, 0.2, 0.0)
     counts = draw(probabilities, 10_000, 7)

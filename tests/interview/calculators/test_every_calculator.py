@@ -12,10 +12,11 @@ from django.http import QueryDict
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from interview.calculators import page
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.expression import evaluate
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
-from tests.interview.calculators.strategies import HOSTILE, hostile_query
+from tests.interview.calculators.strategies import HOSTILE, extremes, hostile_query
 
 ALL = pytest.mark.parametrize("calculator", CALCULATORS.values(), ids=list(CALCULATORS))
 
@@ -72,3 +73,18 @@ def test_no_mixture_of_values_crashes(calculator: Calculator, data: st.DataObjec
     if outcome.result:
         json.dumps(outcome.to_dict(""), allow_nan=False)
         assert run(calculator, QueryDict(outcome.query)).inputs == outcome.inputs
+
+
+@ALL
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_extremes_of_the_real_fields_compute_or_are_named(
+    calculator: Calculator, data: st.DataObject
+) -> None:
+    outcome = run(calculator, data.draw(extremes(calculator)))
+    known = {p.name for p in calculator.parameters}
+    assert bool(outcome.result) != bool(outcome.errors)
+    assert {e.name for e in outcome.errors} <= known
+    assert page.context(outcome, "/x/")
+    if outcome.result:
+        json.dumps(outcome.to_dict(""), allow_nan=False)

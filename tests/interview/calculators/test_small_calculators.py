@@ -136,6 +136,25 @@ def test_values_that_are_no_probability(bad: str) -> None:
     assert [e.name for e in asked("loss", values=bad).errors] == ["values"]
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("1e-320", "probability"),
+        ("700.5", "nll"),
+        ("1010", "bits"),
+        ("1.7e308", "perplexity"),
+        ("0.5, 5e-324", "probability"),
+    ],
+)
+def test_a_loss_whose_perplexity_overflows_is_named(value: str, kind: str) -> None:
+    outcome = asked("loss", values=value, given_as=kind)
+    assert [e.name for e in outcome.errors] == ["values"] and "700 nats" in outcome.errors[0].message
+
+
+def test_the_largest_loss_still_has_its_perplexity() -> None:
+    assert results("loss", values="700", given_as="nll")["perplexity"] == pytest.approx(math.exp(700))
+
+
 def test_speculative_expectation() -> None:
     got = results("speculative", acceptance=0.8, draft=5, cost_ratio=0.05)
     assert got["tokens_per_target_pass"] == pytest.approx(3.68928)
