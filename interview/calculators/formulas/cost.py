@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from interview.calculators.formulas.calculator import Calculator, Preset
 from interview.calculators.formulas.parameters import choice, real, refuse, whole
-from interview.calculators.formulas.prices import OWN, Price, price_list
+from interview.calculators.formulas.prices import FOUR, OWN, Price, price_list
 from interview.calculators.formulas.result import (
     Chart,
     Headline,
@@ -26,7 +26,6 @@ from interview.calculators.formulas.result import (
 from interview.calculators.formulas.units import grouped, number_text
 
 MILLION = 10**6
-FOUR = ("input", "output", "cache_read", "cache_write")
 ACCOUNTING = (
     ("auto", "as the provider does"),
     ("inclusive", "input includes cached tokens (OpenAI, Gemini)"),
@@ -73,6 +72,12 @@ class CostInputs:
     )
     tier_output_usd: float | None = real(
         None, "Output in the tier", unit="USD per million", high=1e6, group="Tier"
+    )
+    tier_cache_read_usd: float | None = real(
+        None, "Cache read in the tier", unit="USD per million", high=1e6, group="Tier"
+    )
+    tier_cache_write_usd: float | None = real(
+        None, "Cache write in the tier", unit="USD per million", high=1e6, group="Tier"
     )
     batch_discount: float = real(
         0.0, "Batch discount", unit="of the price", high=1.0, group="More", hint="0.5 for batch interfaces"
@@ -167,10 +172,10 @@ def rates_of(inputs: CostInputs, counts: Counts) -> Rates:
     base = _base(listed, in_tier)
     typed = {name: getattr(inputs, f"{name}_usd") for name in FOUR}
     if in_tier:
-        tier = {"input": inputs.tier_input_usd, "output": inputs.tier_output_usd}
+        tier = {name: getattr(inputs, f"tier_{name}_usd") for name in FOUR}
         typed |= {name: value for name, value in tier.items() if value is not None}
     found = {name: _exact(base[name] if typed[name] is None else typed[name]) for name in FOUR}
-    if listed is None or inputs.input_usd is not None:
+    if listed is None:
         for name in ("cache_read", "cache_write"):
             found[name] = found["input"] if typed[name] is None else found[name]
     return Rates(found["input"], found["output"], found["cache_read"], found["cache_write"], in_tier)
@@ -183,7 +188,8 @@ def _base(listed: Price | None, in_tier: bool) -> dict[str, float]:
     return {name: getattr(source, name) for name in FOUR}
 
 
-def _total(inputs: CostInputs, counts: Counts, rates: Rates) -> Fraction:
+def total_of(inputs: CostInputs, counts: Counts, rates: Rates) -> Fraction:
+    """USD of one request, exact."""
     tokens = counts.fresh * rates.input + counts.read * rates.cache_read + counts.written * rates.cache_write
     tokens += counts.output * rates.output
     return tokens / MILLION * (1 - _exact(inputs.batch_discount)) + inputs.tool_calls * _exact(
@@ -256,9 +262,11 @@ def _results(inputs: CostInputs, counts: Counts, rates: Rates, request: Fraction
         "usd_per_request": float(request),
         "usd_per_month": float(request * inputs.requests),
         "input_tokens_billed_in_full": counts.fresh,
-        "usd_per_month_saved_by_cache": float((_total(inputs, uncached, rates) - request) * inputs.requests),
+        "usd_per_month_saved_by_cache": float(
+            (total_of(inputs, uncached, rates) - request) * inputs.requests
+        ),
         "usd_per_month_saved_by_a_quarter_shorter_answer": float(
-            (request - _total(shorter, counts_of(shorter), rates)) * inputs.requests
+            (request - total_of(shorter, counts_of(shorter), rates)) * inputs.requests
         ),
         "usd_if_cached_tokens_are_billed_twice": float(_twice(inputs, counts, rates)),
         "in_tier": int(rates.in_tier),
@@ -267,7 +275,7 @@ def _results(inputs: CostInputs, counts: Counts, rates: Rates, request: Fraction
 
 def _twice(inputs: CostInputs, counts: Counts, rates: Rates) -> Fraction:
     """The common mistake: cached tokens at their own price and as ordinary input too."""
-    return _total(inputs, replace(counts, fresh=counts.fresh + counts.read + counts.written), rates)
+    return total_of(inputs, replace(counts, fresh=counts.fresh + counts.read + counts.written), rates)
 
 
 def _warnings(inputs: CostInputs, counts: Counts, rates: Rates) -> tuple[str, ...]:
@@ -321,7 +329,9 @@ def _by_output(inputs: CostInputs) -> Chart:
     for n in lengths:
         changed = replace(inputs, output_tokens=n)
         counts = counts_of(changed)
-        points.append((float(n), float(_total(changed, counts, rates_of(changed, counts)) * inputs.requests)))
+        points.append(
+            (float(n), float(total_of(changed, counts, rates_of(changed, counts)) * inputs.requests))
+        )
     return Chart(
         "line",
         "A month by length of the answer",
@@ -338,7 +348,7 @@ def _wrong(inputs: CostInputs, counts: Counts, rates: Rates, request: Fraction) 
     rows = [("each token once", float(request), 1.0)]
     for name, usd in (
         ("cached tokens billed a second time as input", _twice(inputs, counts, rates)),
-        ("all input at full price (cache ignored)", _total(inputs, everything, rates)),
+        ("all input at full price (cache ignored)", total_of(inputs, everything, rates)),
         (
             "input alone (output forgotten)",
             request - counts.output * rates.output / MILLION * (1 - _exact(inputs.batch_discount)),
@@ -362,7 +372,7 @@ def _savings(inputs: CostInputs, request: Fraction) -> Table:
         ),
     ):
         counts = counts_of(changed)
-        month = _total(changed, counts, rates_of(changed, counts)) * changed.requests
+        month = total_of(changed, counts, rates_of(changed, counts)) * changed.requests
         saved = request * inputs.requests - month
         rows.append((name, round(float(month), 2), round(float(saved), 2)))
     return Table("What would save money", ("change", "USD a month", "saved (USD)"), tuple(rows))

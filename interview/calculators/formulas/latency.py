@@ -31,6 +31,7 @@ from interview.calculators.formulas.result import (
 from interview.calculators.formulas.units import both_bytes, number_text, seconds_text
 from interview.calculators.formulas.weights import parts
 
+TOTAL = "ttft_seconds + (output - 1) * seconds_per_token"
 KV_CHOICES = tuple((d.name, d.title) for d in KV_DTYPES.values() if d.name != "fp8_ds_mla")
 
 
@@ -222,8 +223,8 @@ def _working(model: Geometry, machine: Machine, inputs: LatencyInputs, phases: P
         working.given(per_token_ms=inputs.per_token_ms)
         working.step("seconds_per_token", "A token, as measured", "per_token_ms / 1000", "s")
     working.given(output=inputs.output)
-    working.step("decode_seconds", "The answer", "output * seconds_per_token", "s")
-    working.step("seconds", "In all", "ttft_seconds + decode_seconds", "s")
+    working.step("seconds", "In all: the first token, then a step for each other", TOTAL, "s")
+    working.step("decode_seconds", "Rule of thumb: every token a step", "output * seconds_per_token", "s")
     return working
 
 
@@ -267,7 +268,8 @@ def _warnings(
     said.append(f"Prefill is bound by {binds[0]}, decoding by {binds[1]}.")
     if inputs.slow_token_ms is not None:
         said.append(
-            f"At the slower pace the answer takes {number_text(float(results['slow_decode_seconds']))} s."
+            f"At the slower pace the answer takes {number_text(float(results['slow_decode_seconds']))} s by the rule of thumb, "
+            "a step for every token."
         )
     if inputs.gpus > 1:
         said.append(
@@ -319,7 +321,7 @@ def _machines(model: Geometry, inputs: LatencyInputs) -> Table:
         plain = replace(inputs, tflops=None, bandwidth=None, memory=None)
         machine = _reached(card, plain)
         phases = _phases(model, machine, plain)
-        total = phases.prefill + inputs.output * phases.step
+        total = phases.prefill + (inputs.output - 1) * phases.step
         fits = weight_bytes(sum(p.params for p in parts(model)), inputs.dtype) <= (machine.memory or 0)
         rows.append(
             (
@@ -343,7 +345,7 @@ CALCULATOR = Calculator(
     summary="Time to first token, time a token, and what binds each, by the roofline of a machine.",
     inputs=LatencyInputs,
     compute=latency,
-    formula="ttft + output * max((weight_bytes + cache_bytes) / bandwidth, step_flops / peak)",
+    formula="ttft + (output - 1) * max((weight_bytes + cache_bytes) / bandwidth, step_flops / peak)",
     formula_name="seconds",
     meaning=(
         "Reading a prompt is one large multiplication and is bound by compute; writing is one step a token, each of "

@@ -89,7 +89,7 @@ def _nll(kind: str, value: float) -> float:
         infinite = kind == "probability" and value == 0
         more = ": the loss of a token given no probability at all is infinite" if infinite else ""
         raise refuse("values", f"{number_text(value)} is not a {kind}: it must be {said}{more}")
-    nats = {"probability": _surprise, "nll": float, "bits": _of_bits, "perplexity": math.log}[kind](value)
+    nats = _nats(kind, value)
     if nats > MOST_NLL:
         # exp(nats) is the perplexity, and past 709 it is more than a number here can hold.
         raise refuse(
@@ -98,12 +98,12 @@ def _nll(kind: str, value: float) -> float:
     return nats
 
 
-def _surprise(probability: float) -> float:
-    return -math.log(probability)
-
-
-def _of_bits(bits: float) -> float:
-    return bits * math.log(2)
+def _nats(kind: str, value: float) -> float:
+    if kind == "nll":
+        return value
+    if kind == "bits":
+        return value * math.log(2)
+    return -math.log(value) if kind == "probability" else math.log(value)
 
 
 def _working(inputs: LossInputs, losses: list[float]) -> Working:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 ROWS = Path(__file__).with_name("price_rows.json")
 OWN = "own"
+FOUR = ("input", "output", "cache_read", "cache_write")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +55,25 @@ def price_list() -> PriceList:
 
 
 def _price(row: dict[str, object]) -> Price:
-    flat = _four(row, None)
     tier = row.get("tier")
     return Price(
         id=str(row["id"]),
         name=str(row["name"]),
-        input=flat[0],
-        output=flat[1],
-        cache_read=flat[2],
-        cache_write=flat[3],
-        tier=_tier(tier, flat) if isinstance(tier, dict) else None,
+        **_four(row),
+        tier=_tier(row, tier) if isinstance(tier, dict) else None,
         accounting=str(row["accounting"]),
         source=str(row["source"]),
     )
 
 
-def _four(row: dict[str, object], fallback: tuple[float, ...] | None) -> tuple[float, float, float, float]:
-    """Input, output, cache read and cache write; a missing cache price is the input price."""
-    base = fallback or (0.0, 0.0, 0.0, 0.0)
-    input_price = float(str(row.get("input", base[0])))
-    output = float(str(row.get("output", base[1])))
-    read = float(str(row.get("cache_read", base[2] if fallback else input_price)))
-    write = float(str(row.get("cache_write", base[3] if fallback else input_price)))
-    return input_price, output, read, write
+def _four(row: dict[str, object]) -> dict[str, float]:
+    """The four prices; a missing cache price is the input price."""
+    full = row["input"]
+    found = {name: row.get(name, full) for name in FOUR}
+    return {name: float(str(value)) for name, value in found.items()}
 
 
-def _tier(row: dict[str, object], base: tuple[float, ...]) -> Tier:
-    return Tier(int(float(str(row["start"]))), *_four(row, base))
+def _tier(row: dict[str, object], tier: dict[str, object]) -> Tier:
+    """A price the tier doesn't name stays the row's; one that neither names is the tier's input price."""
+    held = {name: row[name] for name in FOUR if name in row}
+    return Tier(int(float(str(tier["start"]))), **_four(held | tier))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from interview.calculators.formulas.encodings import Loaded, encoding
-from interview.calculators.formulas.parameters import choice, flag, refuse, text, whole
+from interview.calculators.formulas.expression import tidy
+from interview.calculators.formulas.parameters import choice, flag, real, refuse, text, whole
 from interview.calculators.formulas.result import Headline, Piece, Result, Value, Working, program
 from interview.calculators.formulas.token_files import FilesMissing
 from interview.calculators.formulas.token_pictures import counts, rules_chart, rules_table, token_table
@@ -44,8 +46,13 @@ class TokensInputs:
     image_height: int = whole(1024, "Height", unit="pixels", high=10**5, group="Images")
     patch: int = whole(28, "Patch", unit="pixels", high=10**4, group="Images")
     image_cap: int = whole(16_384, "Most tokens an image", high=10**7, group="Images")
-    image_factor: int = whole(
-        1, "Multiplier", unit="tokens a patch", high=10**4, group="Images", hint="after the cap"
+    image_factor: float = real(
+        1.0,
+        "Multiplier",
+        unit="tokens a patch",
+        high=1e4,
+        group="Images",
+        hint="after the cap; an image is rounded up",
     )
 
 
@@ -152,7 +159,7 @@ def _working(inputs: TokensInputs, found: Tokens) -> Working:
         height=inputs.image_height,
         patch=inputs.patch,
         cap=inputs.image_cap,
-        factor=inputs.image_factor,
+        factor=tidy(Fraction(repr(inputs.image_factor))),
     )
     label = "What was written, and what the template adds" if template else "Counted"
     working.step("text_tokens", label, "content_tokens + template_tokens", "tokens")
@@ -160,7 +167,7 @@ def _working(inputs: TokensInputs, found: Tokens) -> Working:
         working.step(
             "image_tokens",
             "Image patches, at most the cap each",
-            "images * factor * min(cap, ceil(width / patch) * ceil(height / patch))",
+            "images * ceil(factor * min(cap, ceil(width / patch) * ceil(height / patch)))",
             "tokens",
         )
         working.step("tokens", "Text and images", "text_tokens + image_tokens", "tokens")

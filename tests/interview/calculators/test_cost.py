@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interview.calculators.formulas.cost import CostInputs, counts_of, rates_of, total_of
 from interview.calculators.formulas.prices import price_list
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
 
 ROWS = json.loads((Path(__file__).parents[2] / "data" / "calculator_cases.json").read_text("utf-8"))
 CASES = {row["id"]: row for row in ROWS}
+
+# At noon, as the list is made: DeepSeek is cheaper by night.
+AS_OF = datetime.fromisoformat(price_list().as_of).replace(hour=12, tzinfo=UTC)
 
 
 def asked(**given_inputs: Any) -> Outcome:
@@ -86,6 +92,80 @@ def test_a_listed_model_is_billed_as_listed_and_says_the_date() -> None:
     assert price_list().as_of in outcome.result.warnings[0]
     changed = results(price_of=name, input_tokens=10**6, output_tokens=0, input_usd=7)
     assert changed["usd"] == pytest.approx(7)
+
+
+@pytest.mark.parametrize(
+    ("name", "tokens", "usd"),
+    [
+        ("openai/gpt-5.4-pro", (300_000, 100_000, 1000), 18.27),
+        ("google/gemini-1.5-pro", (150_000, 50_000, 1000), 0.385),
+        ("openai/gpt-5.4", (300_000, 100_000, 0), 1.05),
+    ],
+)
+def test_cached_tokens_in_a_tier(name: str, tokens: tuple[int, int, int], usd: float) -> None:
+    fresh, read, output = tokens
+    got = results(price_of=name, input_tokens=fresh, cache_read_tokens=read, output_tokens=output)
+    assert got["usd"] == pytest.approx(usd, abs=1e-9)
+
+
+GRID = [
+    (total, read, written, output)
+    for total in (1000, 99_000, 150_000, 199_999, 200_000, 250_000, 300_000)
+    for read, written in ((0, 0), (1, 0), (0, 1), (0.5, 0), (0, 0.5), (0.25, 0.25))
+    for output in (0, 1000)
+]
+
+
+@pytest.mark.parametrize("name", list(price_list().prices))
+def test_every_row_bills_as_genai_prices_does(name: str) -> None:
+    from genai_prices import Usage
+    from genai_prices.data_snapshot import get_snapshot
+
+    provider, _, model = name.partition("/")
+    held = next(p for p in get_snapshot().providers if p.id == provider)
+    prices = next(m for m in held.models if m.id == model).get_prices(AS_OF)
+    for total, read_share, write_share, output in GRID:
+        read, written = int(total * read_share), int(total * write_share)
+        usage = Usage(
+            input_tokens=total, cache_read_tokens=read, cache_write_tokens=written, output_tokens=output
+        )
+        right = prices.calc_price(usage)["total_price"]
+        counted = CostInputs(
+            price_of=name,
+            accounting="inclusive",
+            input_tokens=total,
+            cache_read_tokens=read,
+            cache_write_tokens=written,
+            output_tokens=output,
+        )
+        counts = counts_of(counted)
+        assert total_of(counted, counts, rates_of(counted, counts)) == Fraction(right), (usage, right)
+
+
+def test_typing_a_listed_price_changes_nothing() -> None:
+    base = {
+        "price_of": "anthropic/claude-3-5-sonnet",
+        "input_tokens": 1000,
+        "cache_read_tokens": 10**6,
+        "output_tokens": 0,
+    }
+    assert results(**base)["usd"] == pytest.approx(0.303)
+    assert results(input_usd=3, **base)["usd"] == pytest.approx(0.303)
+    assert results(input_usd=4, **base)["usd"] == pytest.approx(0.304)
+
+
+def test_own_prices_of_the_cache_in_a_tier() -> None:
+    base = {
+        "input_usd": 2,
+        "output_usd": 12,
+        "tier_start": 200_000,
+        "tier_input_usd": 4,
+        "input_tokens": 300_000,
+        "cache_read_tokens": 100_000,
+        "output_tokens": 0,
+    }
+    assert results(**base)["usd"] == pytest.approx(1.2)
+    assert results(tier_cache_read_usd=0.4, **base)["usd"] == pytest.approx(0.84)
 
 
 TOKENS = st.integers(0, 10**6)

@@ -28,7 +28,16 @@ def results(slug: str, **given_inputs: Any) -> dict[str, Any]:
 def test_500_tokens_at_20_to_50_ms() -> None:
     got = results("latency", output=500, ttft_ms=300, per_token_ms=20, slow_token_ms=50)
     assert got["decode_seconds"] == pytest.approx(10) and got["slow_decode_seconds"] == pytest.approx(25)
-    assert got["seconds"] == pytest.approx(10.3)
+    # The first of the 500 tokens is there at 0.3 s: 499 steps follow.
+    assert got["seconds"] == pytest.approx(0.3 + 499 * 0.02)
+
+
+def test_the_only_token_is_there_at_the_first_token_time() -> None:
+    outcome = asked("latency", output=1, ttft_ms=300, per_token_ms=20)
+    assert outcome.result
+    assert outcome.result.results["seconds"] == pytest.approx(0.3)
+    assert outcome.result.results["tokens_per_second"] == pytest.approx(1 / 0.3)
+    assert "(output - 1) * seconds_per_token" in outcome.result.program
 
 
 def test_the_roofline_by_hand() -> None:

@@ -221,6 +221,14 @@ def test_what_nobody_sees_is_named() -> None:
     assert "ZERO WIDTH SPACE" in said and "pаypal" in said and "NFC" in said
 
 
+@pytest.mark.parametrize(("factor", "expected"), [("1.62", 2 * 1659), ("2.46", 2 * 2520), ("1", 2 * 1024)])
+def test_a_decimal_multiplier_rounds_each_image_up(factor: str, expected: int) -> None:
+    # 32 × 32 patches of 32 pixels: 1024 × 1.62 = 1658.88 and 1024 × 2.46 = 2519.04.
+    outcome = run(CALCULATORS["tokens"], {"text": "", "images": "2", "patch": "32", "image_factor": factor})
+    assert outcome.result, outcome.errors
+    assert outcome.result.results["tokens"] == expected
+
+
 def test_images_by_patches_up_to_the_cap() -> None:
     base = {"text": "", "images": 2, "image_width": 1000, "image_height": 500, "patch": 28}
     outcome = asked(**base)

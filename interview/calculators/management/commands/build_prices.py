@@ -42,7 +42,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from genai_prices.data_snapshot import get_snapshot
 
-        now = datetime.now(UTC)
+        # At noon, so that the hour it runs at doesn't matter: DeepSeek is cheaper by night.
+        now = datetime.now(UTC).replace(hour=12, minute=0)
         rows = [
             row
             for provider in get_snapshot().providers
