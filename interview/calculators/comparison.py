@@ -8,11 +8,13 @@ from urllib.parse import quote
 
 from django.http import QueryDict
 
-from interview.calculators.formulas.parameters import as_text
+from interview.calculators.formulas.parameters import FieldError, as_text, visible
 from interview.calculators.formulas.registry import Outcome, run
 from interview.calculators.formulas.result import Chart, Series
 
 MOST = 3
+# Each is a whole calculation: a link of many bad ones must not cost many.
+LOOKED = 2 * MOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,27 @@ class Pinned:
     headline: str
 
 
-def pinned(outcome: Outcome, queries: list[str]) -> list[Outcome]:
-    """The pinned configurations that can be computed, at most three, each once."""
-    found = [run(outcome.calculator, QueryDict(query)) for query in queries[:MOST]]
-    return list({o.query: o for o in found if o.result}.values())
+def pinned(outcome: Outcome, queries: list[str]) -> tuple[list[Outcome], list[FieldError]]:
+    """The pinned configurations that can be computed, at most three, each once; and a word on each left out."""
+    found: dict[str, Outcome] = {}
+    said: list[FieldError] = []
+    for looked, query in enumerate(queries):
+        if len(found) == MOST or looked == LOOKED:
+            said += _beyond({q for q in queries[looked:] if q not in queries[:looked]} - set(found))
+            break
+        other = run(outcome.calculator, QueryDict(query))
+        if other.result:
+            found[other.query] = other
+        else:
+            why = "; ".join(f"{visible(e.name, 40)} {e.message}" for e in other.errors[:2])
+            said.append(FieldError("vs", f"“{visible(query, 60)}” is left out: {why}"))
+    return list(found.values()), said
+
+
+def _beyond(queries: set[str]) -> list[FieldError]:
+    """What is said of pinned configurations after the last that has room."""
+    text = f"at most four, with the one in the form; {len(queries)} left out"
+    return [FieldError("vs", text)] if queries else []
 
 
 def suffix(others: list[Outcome]) -> str:

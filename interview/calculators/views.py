@@ -14,6 +14,7 @@ from django.views.decorators.clickjacking import xframe_options_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
 from interview.calculators import card, comparison, page, selectors
+from interview.calculators.fields import loose_errors
 from interview.calculators.formulas.accuracy import Compared, compared
 from interview.calculators.formulas.calculator import Calculator
 from interview.calculators.formulas.kv_config import read_config
@@ -101,8 +102,9 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
         return known
     given = request.POST if request.method == "POST" else request.GET
     outcome = run(calculator_or_404(slug), asked(given))
-    others = comparison.pinned(outcome, given.getlist("vs"))
-    response = respond(request, outcome, embed=given.get("embed") == "1", others=others)
+    others, left_out = comparison.pinned(outcome, given.getlist("vs"))
+    extra = {"loose_errors": [*loose_errors(outcome), *left_out]}
+    response = respond(request, outcome, embed=given.get("embed") == "1", others=others, extra=extra)
     PAGES.put(request, response)
     return response
 

@@ -202,3 +202,19 @@ def test_four_configurations_in_one_picture_and_one_link(client: Client) -> None
     assert full.count('type="hidden" name="vs"') == 3 and "Keep to compare" not in full
     fragment = client.get(f"{KV}?tokens=7&{many}", headers={"HX-Request": "true", "HX-Target": "result"})
     assert fragment["HX-Replace-Url"].count("&vs=") == 3
+
+
+def test_pinned_configurations_left_out_are_named(client: Client) -> None:
+    said = "at most four, with the one in the form; {} left out"
+    many = "&".join(f"vs=tokens%3D{n}" for n in (1000, 2000, 3000, 5000, 6000, 6000))
+    response = client.get(f"{KV}?tokens=7&{many}")
+    page = text_of(response.content)
+    assert response.status_code == 200 and said.format(2) in page
+    three = text_of(client.get(f"{KV}?tokens=7&{many.partition('&vs=tokens%3D5000')[0]}").content)
+    assert "left out" not in three
+    bad = text_of(client.get(f"{KV}?tokens=7&vs=tokens%3Dx&{many}").content)
+    assert "“tokens=x” is left out: tokens " in bad and bad.count('type="hidden" name="vs"') == 3
+    fragment = client.get(f"{KV}?tokens=7&{many}", headers={"HX-Request": "true", "HX-Target": "result"})
+    assert said.format(2) in text_of(fragment.content)
+    worst = text_of(client.get(f"{KV}?{'&'.join(f'vs=tokens%3Dx{n}' for n in range(9))}").content)
+    assert worst.count("is left out: ") == 6 and said.format(3) in worst
