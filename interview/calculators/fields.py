@@ -11,6 +11,7 @@ from django.template.loader import get_template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from interview.calculators.formulas.encodings import absent
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import FieldError, Parameter, as_text
 from interview.calculators.formulas.registry import Outcome
@@ -18,6 +19,7 @@ from interview.calculators.formulas.units import number_text
 
 SLIDER_TOP = 2**20
 LONGEST_KNOWN = 120
+TOKENIZERS = ("encoding", "compare")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Field:
         """The input with its label, hint and error."""
         if len(self.value) > LONGEST_KNOWN:
             return _rendered(self)
-        return _known(self.parameter, self.value, self.error)
+        return _known(self.parameter, self.value, self.error, _absent(self.parameter))
 
     @property
     def is_on(self) -> bool:
@@ -84,7 +86,7 @@ def _rendered(field: Field) -> SafeString:
 
 
 @lru_cache(maxsize=2048)
-def _known(parameter: Parameter, value: str, error: str) -> SafeString:
+def _known(parameter: Parameter, value: str, error: str, missing: frozenset[str]) -> SafeString:
     """A short field as it was drawn before: most of a form is the same from one page to the next."""
     return _rendered(_made(parameter, value, error))
 
@@ -112,8 +114,17 @@ def field_of(parameter: Parameter, outcome: Outcome) -> Field:
 def _made(parameter: Parameter, value: str, error: str) -> Field:
     if parameter.kind == "model":
         return Field(parameter, value, error, _extra(parameter, value), _families(value))
-    options = tuple(Option(name, label, name == value) for name, label in parameter.choices)
+    missing = _absent(parameter)
+    options = tuple(
+        Option(name, f"{label} (not installed)" if name in missing else label, name == value)
+        for name, label in parameter.choices
+    )
     return Field(parameter, value, error, options)
+
+
+def _absent(parameter: Parameter) -> frozenset[str]:
+    """Tokenizers that are offered but whose files must be fetched first."""
+    return absent(n for n, _ in parameter.choices) if parameter.name in TOKENIZERS else frozenset()
 
 
 def _extra(parameter: Parameter, value: str) -> tuple[Option, ...]:

@@ -82,7 +82,9 @@ def context_budget(inputs: BudgetInputs) -> Result:
     left = working.whole(
         "balance", "After passages and history", "before_chunks - chunk_tokens - history", "tokens"
     )
-    working.step("tokens_left", "Left for message and new turns", "max(0, balance)", "tokens")
+    over = working.whole("tokens_over", "Too much, with the message", "max(0, message - balance)", "tokens")
+    code = "max(0, balance - message)" if over else "max(0, balance)"
+    remaining = working.whole("tokens_left", "Left for message and new turns", code, "tokens")
     turns = _turns(inputs, left)
     working.given(turn=inputs.turn_user + inputs.turn_assistant)
     room = left - inputs.message
@@ -92,12 +94,10 @@ def context_budget(inputs: BudgetInputs) -> Result:
             "turns_that_fit", "Full turns that fit", "floor((tokens_left - message) / turn)", "turns"
         )
     return Result(
-        headline=Headline(
-            grouped(max(0, left)), "tokens left", f"{turns} more turns fit", _exact(inputs, left)
-        ),
+        headline=Headline(grouped(remaining), "tokens left", f"{turns} more turns fit", _exact(inputs, over)),
         results=_results(inputs, working, chunks, turns),
         steps=tuple(working.steps),
-        warnings=_warnings(inputs, left, chunks, turns),
+        warnings=_warnings(inputs, over, chunks, turns),
         charts=(_parts(inputs, chunks, left), _turn_chart(inputs, left)),
         tables=(*_chunk_table(chunks), _turn_table(inputs, left)),
         program=program("Context budget", working, "tokens_left"),
@@ -162,9 +162,9 @@ def _turns(inputs: BudgetInputs, left: int) -> int:
     return max(0, (left - inputs.message) // turn) if turn else 0
 
 
-def _exact(inputs: BudgetInputs, left: int) -> str:
-    if left < 0:
-        return f"{grouped(-left)} tokens too many"
+def _exact(inputs: BudgetInputs, over: int) -> str:
+    if over:
+        return f"{grouped(over)} tokens too many"
     return f"of {grouped(inputs.window)} in the window"
 
 
@@ -173,8 +173,8 @@ def _results(inputs: BudgetInputs, working: Working, chunks: list[Chunk], turns:
     room = max(0, left - inputs.message)
     turn = inputs.turn_user + inputs.turn_assistant
     return {
-        "tokens_left": max(0, left),
-        "tokens_over": max(0, -left),
+        "tokens_left": int(working.names["tokens_left"]),
+        "tokens_over": int(working.names["tokens_over"]),
         "safety_tokens": int(working.names["safety_tokens"]),
         "fixed_tokens": int(working.names["fixed_tokens"]),
         "chunk_tokens": sum(c.tokens for c in chunks if c.kept),
@@ -184,19 +184,17 @@ def _results(inputs: BudgetInputs, working: Working, chunks: list[Chunk], turns:
         "turns_that_fit": turns,
         "first_turn_that_does_not_fit": turns + 1 if turn else 0,
         "left_over": room - turns * turn,
-        "words_left": int(0.75 * max(0, left)),
+        "words_left": int(0.75 * int(working.names["tokens_left"])),
     }
 
 
-def _warnings(inputs: BudgetInputs, left: int, chunks: list[Chunk], turns: int) -> tuple[str, ...]:
+def _warnings(inputs: BudgetInputs, over: int, chunks: list[Chunk], turns: int) -> tuple[str, ...]:
     said = []
-    if left < 0:
+    if over:
         said.append(
-            f"What must be in the window is {grouped(-left)} tokens more than it holds. A negative budget is not a number "
-            "of turns: shorten the prompt, keep fewer passages, or reserve less for the answer."
+            f"What must be in the window is {grouped(over)} tokens more than it holds. A negative budget is not a number "
+            f"of turns: {_advice(inputs, chunks)}."
         )
-    elif left < inputs.message:
-        said.append("The current message does not fit any more: trim or summarise history first.")
     elif inputs.turn_user + inputs.turn_assistant:
         said.append(f"Turn {turns + 1} does not fit: {_what_happens(inputs)}")
     if inputs.reserved_output >= inputs.window / 2:
@@ -209,6 +207,19 @@ def _warnings(inputs: BudgetInputs, left: int, chunks: list[Chunk], turns: int) 
     if not inputs.reserved_output:
         said.append("Nothing is reserved for the answer: whatever is left is all the answer can use.")
     return tuple(said)
+
+
+def _advice(inputs: BudgetInputs, chunks: list[Chunk]) -> str:
+    """What can be made shorter: only what is there."""
+    asked = (
+        (inputs.history, "trim or summarise history first"),
+        (inputs.message, "shorten the message"),
+        (inputs.system + inputs.tools, "shorten the prompt"),
+        (sum(c.tokens for c in chunks if c.kept), "keep fewer passages"),
+        (inputs.reserved_output, "reserve less for the answer"),
+    )
+    said = [advice for tokens, advice in asked if tokens] or ["keep a smaller margin"]
+    return ", ".join(said[:-1]) + (" or " if len(said) > 1 else "") + said[-1]
 
 
 def _what_happens(inputs: BudgetInputs) -> str:
@@ -227,7 +238,7 @@ def _parts(inputs: BudgetInputs, chunks: list[Chunk], left: int) -> Chart:
         ("safety margin", math.ceil(safety) if inputs.safety_rounding == "ceil" else math.floor(safety)),
         ("retrieved passages", sum(c.tokens for c in chunks if c.kept)),
         ("history", inputs.history),
-        ("left", max(0, left)),
+        ("message and new turns", max(0, left)),
     ]
     points = tuple((float(i), float(n)) for i, (_, n) in enumerate(shown))
     names = tuple(name for name, _ in shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+from collections.abc import Iterable
 from functools import lru_cache
 
 from engine.encoders import Encoder, JsonEncoder, RankEncoder, controls_of, ranks_of, tekken
@@ -30,6 +31,12 @@ class Loaded(Encoding):
 def vocabularies() -> dict[str, Vocabulary]:
     """Those whose files are on this machine."""
     return {v.name: v for v in VOCABULARIES.values() if token_files.present(v.file)}
+
+
+def absent(names: Iterable[str]) -> frozenset[str]:
+    """Which of these tokenizers have no files on this machine."""
+    known = [VOCABULARIES[name] for name in names if name in VOCABULARIES]
+    return frozenset(v.name for v in known if not token_files.present(v.file))
 
 
 @lru_cache(maxsize=KEPT)

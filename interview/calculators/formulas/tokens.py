@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from interview.calculators.formulas.encodings import Loaded, encoding
+from interview.calculators.formulas.encodings import Loaded, encoding, vocabularies
 from interview.calculators.formulas.expression import tidy
 from interview.calculators.formulas.parameters import choice, flag, real, refuse, text, whole
 from interview.calculators.formulas.result import Headline, Piece, Result, Value, Working, program
@@ -61,7 +61,8 @@ def tokens(inputs: TokensInputs) -> Result:
     try:
         return _counted(inputs)
     except FilesMissing as missing:
-        raise refuse("encoding", str(missing)) from missing
+        field = "compare" if inputs.encoding in vocabularies() else "encoding"
+        raise refuse(field, str(missing)) from missing
 
 
 def _counted(inputs: TokensInputs) -> Result:

@@ -66,6 +66,26 @@ def test_a_negative_budget_is_clamped_and_explained() -> None:
     assert "negative budget" in outcome.result.warnings[0]
 
 
+def test_a_message_that_does_not_fit_is_counted_and_history_named_only_where_there_is_some() -> None:
+    base = {"window": 4096, "system": 500, "tools": 0, "reserved_output": 1024, "chunks": 0}
+    outcome = asked("context-budget", message=5000, **base)
+    assert outcome.result
+    got = outcome.result.results
+    assert got["tokens_over"] == 2633 and got["tokens_left"] == 0
+    assert outcome.result.headline.value == "0" and outcome.result.headline.exact.startswith("2\u202f633")
+    assert "history" not in outcome.result.warnings[0] and "shorten the message" in outcome.result.warnings[0]
+    longer = asked("context-budget", message=2000, history=1000, **base)
+    assert longer.result and longer.result.results["tokens_over"] == 633
+    assert "trim or summarise history" in longer.result.warnings[0]
+    assert results("context-budget", message=2367, **base)["tokens_over"] == 0
+
+
+def test_what_must_be_in_the_window_includes_the_message() -> None:
+    outcome = asked("context-budget", window=4000, system=3000, tools=2000)
+    assert outcome.result and outcome.result.results["tokens_over"] == 9742
+    assert "9\u202f742 tokens more" in outcome.result.warnings[0]
+
+
 def test_passages_go_in_by_relevance() -> None:
     outcome = asked(
         "context-budget",
@@ -161,6 +181,16 @@ def test_speculative_expectation() -> None:
     assert got["speed_up"] == pytest.approx(3.68928 / 1.25)
     assert results("speculative", acceptance=1, draft=5)["tokens_per_target_pass"] == 6
     assert results("speculative", acceptance=0, draft=5, cost_ratio=0.1)["speed_up"] == pytest.approx(1 / 1.5)
+
+
+def test_checking_past_the_critical_batch_costs() -> None:
+    got = results("speculative", batch=1000, draft=8)
+    # 9000 tokens a pass against 1000 in a plain step, both past 300: nine plain steps, and 0.4 for the drafts.
+    assert got["speed_up"] == pytest.approx((1 - 0.8**9) / 0.2 / 9.4)
+    assert got["best_draft_length"] == 0 and got["best_speed_up"] == 1
+    half = results("speculative", batch=100, draft=5)
+    assert half["speed_up"] == pytest.approx(3.68928 / (0.25 + 2))
+    assert half["best_draft_length"] == 2
 
 
 def test_speculative_expectation_is_what_happens_when_it_is_played() -> None:

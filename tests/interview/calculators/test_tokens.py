@@ -25,6 +25,7 @@ from engine.encoders import ranks_of
 from engine.gguf_file import read_gguf
 from engine.long_spaces import cut
 from engine.tokenizer import ModelTokenizer, from_gguf
+from interview.calculators.fields import field_of
 from interview.calculators.formulas import encodings, token_files
 from interview.calculators.formulas.encodings import encoding, ids_of, vocabularies
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
@@ -381,3 +382,20 @@ def test_long_text_is_posted_counted_and_shared_behind_a_short_link(client: Clie
         "/calculators/tokens/", {"text": "hi"}, headers={"HX-Request": "true", "HX-Target": "result"}
     )
     assert short["HX-Replace-Url"] == "/calculators/tokens/?v=1&text=hi"
+
+
+def test_a_tokenizer_that_is_not_installed_says_so_and_how(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(token_files, "_folder", tmp_path)
+    encodings.encoding.cache_clear()
+    missing = asked(text="a", encoding="gemma3")
+    assert [e.name for e in missing.errors] == ["encoding"]
+    assert missing.errors[0].message.endswith("run manage.py prepare_tokenizers --all")
+    beside = asked(text="a", compare="qwen")
+    assert [e.name for e in beside.errors] == ["compare"]
+    assert beside.errors[0].message.endswith("run manage.py prepare_tokenizers")
+    parameter = next(p for p in CALCULATORS["tokens"].parameters if p.name == "encoding")
+    labels = {o.value: o.label for o in field_of(parameter, asked(text="a")).options}
+    assert labels["gemma3"].endswith("(not installed)") and "(not installed)" not in labels["cl100k_base"]
+    assert labels["gemma3"] in field_of(parameter, asked(text="a")).html
