@@ -126,7 +126,9 @@ def _layers(config: dict[str, Any], layers: int, noticed: list[str]) -> dict[str
 
 def _window(config: dict[str, Any], noticed: list[str]) -> int | None:
     window = _optional(config, *WINDOWS)
-    if window and config.get("use_sliding_window") is False:
+    # Configs with max_window_layers (Qwen) come from classes whose use_sliding_window is false unless set.
+    is_used = config.get("use_sliding_window", "max_window_layers" not in config)
+    if window and is_used is False:
         noticed.append(f"sliding_window is {window}, but use_sliding_window is false: no window is counted.")
         return None
     return window

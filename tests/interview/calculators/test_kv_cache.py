@@ -349,6 +349,7 @@ KIMI |= {"linear_attn_config": {"full_attn_layers": [4, 8, 12, 16, 20, 24, 27]}}
         (27, KIMI, 7, None),
         (28, QWEN2, 28, 7),
         (28, QWEN2 | {"use_sliding_window": False}, 28, None),
+        (28, {"max_window_layers": 21, "sliding_window": 4096}, 28, None),
         (30, SHARED, 20, 16),
         (32, {"attn_layer_period": 8, "attn_layer_offset": 0}, 4, None),
         (64, {"sliding_window_pattern": "LLLG", "sliding_window": 4096}, 64, 48),
