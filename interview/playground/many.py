@@ -10,13 +10,20 @@ from interview.runs.kinds import JSON, Interrupted, Job, RunFailed
 
 if TYPE_CHECKING:
     from engine import Engine, Request, Result
-    from engine.handle import Handle
+    from engine.active import Handle
 
 POLL_SECONDS = 0.2
 
 
-def ask_many(job: Job, requests: Sequence[Request]) -> list[Result]:
-    """Every result, in the order of the requests. Raises RunFailed, or Interrupted when the worker stops."""
+def ask_many(job: Job, requests: Sequence[Request], *, together: int | None = None) -> list[Result]:
+    """Every result, in the order of the requests, all at once or so many `together`. Raises RunFailed, Interrupted."""
+    if together is None:
+        return _asked(job, requests)
+    groups = [requests[n : n + together] for n in range(0, len(requests), together)]
+    return [result for group in groups for result in _asked(job, group)]
+
+
+def _asked(job: Job, requests: Sequence[Request]) -> list[Result]:
     from engine import EngineError
 
     handles: list[Handle] = []

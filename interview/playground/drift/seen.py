@@ -30,6 +30,7 @@ class Row:
 
     prompt: str
     parted: int | None
+    shared: int | None
     before: list[tuple[str, int]]
     after: list[tuple[str, int]]
     distance: float
@@ -46,6 +47,7 @@ class Comparison:
     replays: int
     changed: list[tuple[str, str, str]]
     unique: float
+    shared: int = 0
 
     @property
     def is_blind(self) -> bool:
@@ -54,10 +56,12 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """noise, moved, silent or real."""
+        """noise, chance, silent or real; company where only replays parted whose equality can't be expected."""
         if self.odds < ALPHA:
             return "real" if self.parted or self.changed else "chance"
-        return "silent" if self.parted else "noise"
+        if self.parted:
+            return "silent"
+        return "company" if self.shared else "noise"
 
 
 def compare(first: dict[str, Any], second: dict[str, Any]) -> Comparison:
@@ -70,6 +74,7 @@ def compare(first: dict[str, Any], second: dict[str, Any]) -> Comparison:
         odds=noise(pairs, apart),
         unique=_unique(pairs),
         parted=sum(row.parted is not None for row in rows),
+        shared=sum(row.shared is not None for row in rows),
         replays=sum(len(one["replays"]) for one in first["prompts"]),
         changed=[(label, str(old[k]), str(new[k])) for k, label in MACHINE.items() if old[k] != new[k]],
     )
@@ -94,12 +99,25 @@ def _texts(one: dict[str, Any]) -> list[str]:
     return [same(text) for text in one["answers"]]
 
 
+def _comparable(a: dict[str, Any], b: dict[str, Any], place: int) -> bool:
+    """Whether a replay ran by itself both times and found as much in the prefix cache: then its tokens must be equal.
+
+    Runs from before this was noted shared one batch with their trials.
+    """
+    then, now = (one["computed"][place] if "computed" in one else None for one in (a, b))
+    return then is not None and then == now and then[0] in (None, 1)
+
+
 def _row(a: dict[str, Any], b: dict[str, Any]) -> Row:
     left, right = _texts(a), _texts(b)
-    points = [common_prefix(x, y) for x, y in zip(a["replays"], b["replays"], strict=True) if x != y]
+    points: dict[bool, list[int]] = {True: [], False: []}
+    for place, (x, y) in enumerate(zip(a["replays"], b["replays"], strict=True)):
+        if x != y:
+            points[_comparable(a, b, place)].append(common_prefix(x, y))
     return Row(
         prompt=a["prompt"],
-        parted=min(points, default=None),
+        parted=min(points[True], default=None),
+        shared=min(points[False], default=None),
         before=Counter(left).most_common(4),
         after=Counter(right).most_common(4),
         distance=apart(left, right),

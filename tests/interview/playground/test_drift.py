@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
+from engine import Request, Sampling
+from engine.llm import Engine
 from interview.accounts.models import User
 from interview.playground.drift.form import EXAMPLE, PinForm
 from interview.playground.drift.seen import compare
@@ -72,7 +75,13 @@ def changed(
 
 
 def output(answers: int = 8) -> dict[str, Any]:
-    one = {"prompt": "p", "replays": [[1, 2, 3, 4]] * 3, "replay_texts": [], "answers": ["yes"] * answers}
+    one = {
+        "prompt": "p",
+        "replays": [[1, 2, 3, 4]] * 3,
+        "replay_texts": [],
+        "computed": [[1, 0]] * 3,
+        "answers": ["yes"] * answers,
+    }
     names = ("name", "revision", "sha256", "weight_format", "app", "device", "threads")
     return {"machine": dict.fromkeys(names, "x"), "prompts": [one, dict(one)]}
 
@@ -91,6 +100,47 @@ def test_the_verdict(change: dict[str, bool], verdict: str, parted: int | None) 
     found = compare(output(), changed(output(), **change))
     assert (found.verdict, found.rows[0].parted) == (verdict, parted)
     assert bool(found.changed) == change.get("model", False)
+
+
+@pytest.mark.parametrize("computed", [[[2, 0]] * 3, [[1, 128]] * 3, None])
+def test_company_or_another_prefix_is_no_alarm(computed: list[list[int]] | None) -> None:
+    moved = changed(output(), tokens=True)
+    for one in moved["prompts"]:
+        if computed is None:
+            del one["computed"]
+        else:
+            one["computed"] = computed
+    found = compare(output(), moved)
+    assert (found.verdict, found.parted, found.shared) == ("company", 0, 2)
+    told = render_to_string("playground/_comparison.html", {"comparison": found})
+    assert "equality is not expected" in told and "Something changed" not in told
+    assert compare(output(), changed(moved, answers=True)).verdict == "chance"
+
+
+def test_short_pins_asked_again_on_a_busy_engine_raise_no_alarm(
+    owner: User, execute: Execute, engine: Engine
+) -> None:
+    """Prompts of few tokens, and one over a chunk, whose beginning the prefix cache holds the second time."""
+    long = " ".join(["Tell in one word what the sky looks like today and why."] * 14)
+    body = {
+        "prompts": ["Say hi", "Name a colour", long],
+        "sampling": {"temperature": 0.7, "top_p": 0.9, "max_tokens": 4},
+        "trials": 4,
+    }
+    pin = Pin.objects.create(owner=owner, name="Short", body=body)
+    runs = [asked(owner, execute, pin, seed) for seed in (5000, 6000)]
+    busy = [Request(prompt=f"Traffic {n}. " * n, sampling=Sampling(max_tokens=8)) for n in range(1, 12)]
+    for handle in [engine.submit(one) for one in busy]:
+        handle.result()
+    runs.append(asked(owner, execute, pin, 7000))
+    first = runs[0].output or {}
+    for run in runs[1:]:
+        again = run.output or {}
+        assert [one["replays"] for one in again["prompts"]] == [one["replays"] for one in first["prompts"]]
+        assert {size for one in again["prompts"] for size, _ in one["computed"]} == {1}
+        found = compare(first, again)
+        assert (found.parted, found.shared) == (0, 0) and found.verdict in ("noise", "chance")
+    assert compare(first, runs[1].output or {}).verdict == "noise"
 
 
 def test_many_different_answers_are_said_to_hide_a_change() -> None:
