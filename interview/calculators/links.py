@@ -45,7 +45,8 @@ def open_link(request: HttpRequest, link_id: str) -> HttpResponse:
         return render(request, "calculators/gone.html", {"share": link}, status=410)
     if len(link.query) <= LONGEST_QUERY:
         return redirect(f"{reverse('calculators:show', args=[link.slug])}?{link.query}")
-    return respond(request, run(find(link.slug), QueryDict(link.query)))
+    path = reverse("calculators:open", args=[link.pk])
+    return respond(request, run(find(link.slug), QueryDict(link.query)), short=path)
 
 
 @require_http_methods(["GET", "POST"])

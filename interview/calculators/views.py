@@ -52,10 +52,10 @@ def path_to(outcome: Outcome, others: list[Outcome]) -> str:
     return f"{path}?{outcome.query}{comparison.suffix(others)}" if outcome.query else path
 
 
-def card_of(request: HttpRequest, outcome: Outcome) -> str:
-    """The absolute address of the preview card."""
+def card_of(request: HttpRequest, outcome: Outcome, *, is_short: bool = False) -> str:
+    """The absolute address of the preview card; a short one, for a query too long for an address, is the calculator's."""
     path = reverse("calculators:card", args=[outcome.calculator.slug])
-    return request.build_absolute_uri(f"{path}?{outcome.query}" if outcome.query else path)
+    return request.build_absolute_uri(path if is_short or not outcome.query else f"{path}?{outcome.query}")
 
 
 @require_safe
@@ -123,13 +123,20 @@ def respond(
     extra: Mapping[str, Any] | None = None,
     others: list[Outcome] | None = None,
     status: int = 200,
+    short: str = "",
 ) -> HttpResponse:
-    """The page or fragment of an outcome; 422 where the input was refused."""
+    """The page or fragment of an outcome; 422 where the input was refused. `short` is its address where it came by one."""
     others = others or []
-    path = path_to(outcome, others)
+    path = short or path_to(outcome, others)
+    if not short and not embed and len(outcome.query) > page.LONGEST_QUERY:
+        path = reverse("calculators:show", args=[outcome.calculator.slug])
     context = page.context(outcome, request.build_absolute_uri(path))
-    context |= page.comparison_context(outcome, others) | {"canonical": path}
-    context |= {"embed": embed, "own_query": _own_query(outcome), "card": card_of(request, outcome)}
+    context |= page.comparison_context(outcome, others) | {"canonical": path, "short": short}
+    context |= {
+        "embed": embed,
+        "own_query": _own_query(outcome),
+        "card": card_of(request, outcome, is_short=context["is_long"]),
+    }
     context["measure"] = MEASURES.get(outcome.calculator.slug)
     is_fragment = wants_fragment(request)
     if not is_fragment and not embed:

@@ -10,7 +10,7 @@ from interview.runs.kinds import JSON, Interrupted, Job, RunFailed
 
 if TYPE_CHECKING:
     from engine import Engine, Request, Result
-    from engine.active import Handle
+    from engine.handle import Handle
 
 POLL_SECONDS = 0.2
 

@@ -6,6 +6,7 @@ import html
 import io
 import re
 from datetime import timedelta
+from urllib.parse import urlencode
 
 import pytest
 from django.core.management import call_command
@@ -91,3 +92,18 @@ def test_one_address_cannot_fill_the_table(client: Client) -> None:
 def test_ids_are_random_and_hard_to_misread() -> None:
     ids = {ShareLink().pk for _ in range(1000)}
     assert len(ids) == 1000 and not set("".join(ids)) & set("01OIl")
+
+
+def test_a_long_text_stands_in_its_page_once_and_in_no_address(client: Client) -> None:
+    text = "wörter " * 4000
+    client.post("/c/", {"slug": "tokens", "query": urlencode({"v": "1", "text": text})})
+    address = f"/c/{ShareLink.objects.get().pk}"
+    page = client.get(address).content.decode()
+    encoded = page.count("w%C3%B6rter")
+    assert encoded <= 4000, "and once where the form sends it to be measured"
+    assert f'<link rel="canonical" href="http://testserver{address}">' in page
+    assert f'<meta property="og:url" content="http://testserver{address}">' in page
+    assert all(len(one) < 2000 for one in re.findall(r'(?:href|content|src)="([^"]*)"', page))
+    posted = client.post("/calculators/tokens/", {"text": text}).content.decode()
+    assert '<link rel="canonical" href="http://testserver/calculators/tokens/">' in posted
+    assert "Make a short link" in posted and "Make a short link" not in page
