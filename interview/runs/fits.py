@@ -15,11 +15,15 @@ if TYPE_CHECKING:
     from engine.tokenizer import ModelTokenizer
 
 
+# More than any template puts around a message, in tokens.
+AROUND = 64
+
+
 @dataclass(frozen=True)
 class Model:
-    """What it takes to count a prompt: the tokenizer, the ids there are, the context window."""
+    """What it takes to judge a prompt's size: the file, the ids there are, the context window."""
 
-    tokenizer: ModelTokenizer
+    path: Path
     vocab_size: int
     window: int
 
@@ -39,12 +43,26 @@ def served_model() -> Model | None:
 def _read(path: Path, longest: int) -> Model:
     from engine.gguf_file import read_gguf
     from engine.registry import gguf_shape
-    from engine.tokenizer import from_gguf
 
     metadata = read_gguf(path).metadata
     shape = gguf_shape(metadata)
     window = shape["context_length"]
-    return Model(from_gguf(metadata), shape["vocab_size"], min(window, longest or window))
+    return Model(path, shape["vocab_size"], min(window, longest or window))
+
+
+@lru_cache(maxsize=1)
+def _tokenizer(path: Path) -> ModelTokenizer:
+    """Some 60 MB in a web process: read only for a prompt that may be too long."""
+    from engine.gguf_file import read_gguf
+    from engine.tokenizer import from_gguf
+
+    return from_gguf(read_gguf(path).metadata)
+
+
+def _longest(request: Request) -> int:
+    """Tokens that the prompt can't exceed: one a byte, and what a template puts around each message."""
+    texts = [request.prompt or "", *(message.content or "" for message in request.messages or ())]
+    return sum(len(text.encode()) for text in texts) + AROUND * (len(texts) + 1) + len(request.continue_ids)
 
 
 def check_fits(request: Request) -> None:
@@ -65,7 +83,10 @@ def check_fits(request: Request) -> None:
             code = "invalid_sampling" if field == "logit_bias" else "invalid_request"
             message = f"{field} names token {unknown}; the vocabulary has {model.vocab_size} tokens"
             raise InvalidRequest(code, message, field)
-    count = len(chat.render(model.tokenizer, with_instructions(request))[1])
+    whole = with_instructions(request)
+    if _longest(whole) < model.window:
+        return
+    count = len(chat.render(_tokenizer(model.path), whole)[1])
     if count >= model.window:
         raise PromptTooLong(
             f"The prompt has {count} tokens; the context window holds {model.window} with at least one of output. "
