@@ -84,7 +84,9 @@ def quotes_grammar(passages: Sequence[Passage]) -> str:
     """A grammar of runs of whole words, at least one, that occur in a passage."""
     if not passages or not all(p.text.strip() for p in passages):
         raise InvalidRequest("invalid_quotes", "quotes must hold passages with text", "quotes")
-    rules = [f'Q{i}: %regex {{"substring_words": {json.dumps(p.text)}}}' for i, p in enumerate(passages)]
+    rules = [f'W{i}: %regex {{"substring_words": {json.dumps(p.text)}}}' for i, p in enumerate(passages)]
+    # Between two words lies a run of no words: without this, a space alone would be a quote.
+    rules += [f"Q{i}: W{i} & /(?s:.*\\S.*)/" for i in range(len(passages))]
     start = "start: " + " | ".join(f"q{i}" for i in range(len(passages)))
     parts = [f"q{i}: Q{i}" for i in range(len(passages))]
     return str(llguidance.LLMatcher.grammar_from_lark("\n".join([start, *parts, *rules])))

@@ -97,11 +97,20 @@ class Unenforceable(InvalidRequest):
 
 def refusal(field: str, error: str) -> Unenforceable:
     """The compiler's words as an error that names the keywords, where it was for some."""
-    reason = error.splitlines()[0]
+    reason = _told(error)
     keywords = tuple(UNENFORCED.findall(reason)) if reason.startswith("Unimplemented keys") else ()
     if keywords:
         reason = f"{' and '.join(keywords)} can't be expressed as a grammar"
     return Unenforceable(field, f"this {field} can't be enforced: {reason}", keywords)
+
+
+def _told(error: str) -> str:
+    """The compiler's reason in a line; a regex is named with what is wrong in it, which comes last."""
+    lines = [line.strip() for line in error.splitlines() if line.strip()]
+    if len(lines) < 2 or not lines[0].startswith("regex parse error"):
+        return lines[0] if lines else "the compiler gave no reason"
+    cause = next((line for line in lines if line.startswith("error: ")), lines[-1])
+    return f"pattern {lines[1]!r}: {cause.removeprefix('error: ')}"
 
 
 def validator_of(schema: Any) -> Any:

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 
 from engine import InvalidRequest, Message, Passage, Request, Sampling, TokenEvent
-from engine.constraints import Constraint, find_quote, of_request, parse
+from engine.constraints import Constraint, find_quote, of_request, parse, quotes_grammar
 from engine.errors import EngineError
 from engine.llm import Engine
 from engine.schemas import check_schema
@@ -86,6 +86,15 @@ def test_a_quote_is_verbatim_with_its_offsets(engine: Engine) -> None:
     source = {p.id: p.text for p in passages}[found["passage"]]
     assert source[found["start"] : found["end"]] == result.text == found["text"]
     assert result.text.strip()
+
+
+@pytest.mark.parametrize(
+    ("quote", "is_whole"), [(" ", False), ("\n", False), ("The quick", True), (" fox", True)]
+)
+def test_a_quote_holds_a_word(engine: Engine, quote: str, is_whole: bool) -> None:
+    grammar = quotes_grammar([Passage("a", "The quick brown fox\n jumps"), Passage("b", "x y")])
+    matcher = engine.grammars.matcher(Constraint("quotes", grammar))
+    assert matcher.takes(engine.tokenizer.encode(quote)) is is_whole
 
 
 def test_matchers_belong_to_requests_in_a_batch(engine: Engine) -> None:

@@ -42,6 +42,11 @@ def test_what_nothing_can_satisfy_is_refused(schema: Any) -> None:
         check_enforceable(schema)
 
 
+def test_a_pattern_is_named_with_what_is_wrong_in_it() -> None:
+    with pytest.raises(InvalidRequest, match=r"pattern '\(\?=x\)y': look-around.* is not supported"):
+        check_enforceable({"type": "object", "properties": {"a": {"type": "string", "pattern": "(?=x)y"}}})
+
+
 @pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', "[" * 100_000, '{"a": "x"}', "", "{"])
 def test_a_text_that_breaks_its_schema_is_refused(text: str) -> None:
     with pytest.raises(EngineError):
