@@ -50,9 +50,8 @@ def _read(path: Path, longest: int) -> Model:
     return Model(path, shape["vocab_size"], min(window, longest or window))
 
 
-@lru_cache(maxsize=1)
 def _tokenizer(path: Path) -> ModelTokenizer:
-    """Some 60 MB in a web process: read only for a prompt that may be too long."""
+    """Half a second and some 60 MB in a web process: read only for a prompt that may be too long, and let go after it."""
     from engine.gguf_file import read_gguf
     from engine.tokenizer import from_gguf
 
