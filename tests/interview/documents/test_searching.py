@@ -264,13 +264,15 @@ def test_ten_thousand_passages_are_searched_in_fifty_milliseconds(owner: User, e
     assert len(index) == 10_000
     question = terms("Which lantern did the keeper carry to the quarry in the winter storm?")
     vector = embedder.encode(["lantern"])[0]
-    times = []
+    spent, waited = [], []
     for _ in range(60):
-        started = time.process_time()
+        began, started = time.perf_counter(), time.process_time()
         ranked = rank(index, question, vector, 6)
-        times.append(time.process_time() - started)
+        spent.append(time.process_time() - started)
+        waited.append(time.perf_counter() - began)
         assert len(ranked) == 6
-    assert sorted(times)[57] < 0.05, times
+    assert sorted(spent)[57] < 0.05, spent
+    assert sorted(waited)[30] < 0.05, waited
     assert index.bm25 is not None
     for found in ranked:
         row = int(np.flatnonzero(index.keys == found.key)[0])
