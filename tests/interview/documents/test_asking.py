@@ -150,19 +150,19 @@ def test_ids_of_passages_are_new_for_every_request(
 def test_the_first_token_comes_within_three_seconds(
     owner: User, owner_client: Client, upload: Upload, worker: Worker
 ) -> None:
-    """Computing time on two cores, so that what else this machine does can't decide it: the whole answer within three."""
+    """By the clock, and more than is promised: the whole answer within three seconds, the better of two."""
     upload(
         owner,
         "lighthouse.pdf",
         files.pdf([files.LIGHTHOUSE, *(files.ordinary_text(200, n) for n in range(4))]),
     )
-    spent = []
+    waited = []
     for question in ("Who wrote the log?", "When was the lighthouse built?"):
-        before = time.process_time()
+        began = time.perf_counter()
         run = ask(owner_client, worker, question)
-        spent.append((time.process_time() - before) / 2)
+        waited.append(time.perf_counter() - began)
         assert run.output is not None
-    assert min(spent) < 3, spent
+    assert min(waited) < 3, waited
 
 
 def test_passages_are_packed_by_the_context_budget(engine: Engine) -> None:
