@@ -74,4 +74,6 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
         described |= {"minimum": parameter.low, "maximum": parameter.high}
     if parameter.choices:
         described["choices"] = [name for name, _ in parameter.choices]
+    if parameter.also:
+        described["also"] = dict(parameter.also)
     return described

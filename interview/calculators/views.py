@@ -17,7 +17,6 @@ from interview.calculators import card, comparison, page, selectors
 from interview.calculators.fields import loose_errors
 from interview.calculators.formulas.accuracy import Compared, compared
 from interview.calculators.formulas.calculator import Calculator
-from interview.calculators.formulas.kv_config import read_config
 from interview.calculators.formulas.kv_own import own_fields
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import InputErrors
@@ -198,14 +197,16 @@ def card_png(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-def config(request: HttpRequest) -> HttpResponse:
-    """Reads a pasted config.json and shows its cache; what was pasted never enters a link."""
-    calculator = find("kv-cache")
+def config(request: HttpRequest, slug: str) -> HttpResponse:
+    """Reads a pasted config.json and shows what it gives; what was pasted never enters a link."""
+    calculator = calculator_or_404(slug)
+    if calculator.from_config is None:
+        raise Http404("This calculator reads no config.json.")
     text = request.POST.get("config", "")
     if request.method == "GET":
         return respond(request, run(calculator, {}))
     try:
-        reading = read_config(text)
+        reading = calculator.from_config(text)
     except InputErrors as wrong:
         outcome = run(calculator, {})
         extra = {"config": text[:200_000], "config_error": wrong.errors[0].message}

@@ -9,90 +9,53 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from interview.calculators.formulas.calculator import Calculator, Preset
-from interview.calculators.formulas.models import Geometry, models
+from interview.calculators.formulas.attention_flops import Scored, prefill_flops, scored, step_flops
+from interview.calculators.formulas.attention_pictures import doubling, pictures
+from interview.calculators.formulas.models import Geometry
+from interview.calculators.formulas.own_model import GROUP, MLPS, geometry_of
 from interview.calculators.formulas.parameters import choice, model, whole
-from interview.calculators.formulas.result import (
-    Chart,
-    Headline,
-    Result,
-    Series,
-    Table,
-    Value,
-    Working,
-    program,
-)
+from interview.calculators.formulas.result import Headline, Result, Value, Working, program
 from interview.calculators.formulas.units import grouped, number_text, prefixed
-from interview.calculators.formulas.weights import parts, token_matrices, total
+from interview.calculators.formulas.weights import token_matrices, total
 
-SAMPLES = 24
+NEEDED = ("layers", "hidden")
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionInputs:
-    """A model, a prompt and the way pairs are counted."""
+    """A model, a prompt and the way pairs are counted; the geometry fields are for `model=own`."""
 
-    model: str = model("meta-llama/Llama-2-7b-hf", "Model")
+    model: str = model("meta-llama/Llama-2-7b-hf", "Model", own=True)
     tokens: int = whole(2048, "Prompt", unit="tokens", high=10**8, slider=True)
     sequences: int = whole(1, "Sequences", high=10**6)
     mask: str = choice("full", "Pairs", [("full", "n × n"), ("causal", "causal")], segmented=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """Layers that score alike: how many, heads, and the widths of key and value."""
-
-    layers: int
-    heads: int
-    width: int
-    window: int | None
-    chunked: bool
-
-    def pairs(self, tokens: int, mask: str) -> int:
-        """Query-key pairs one head of one layer scores over a prompt."""
-        if mask == "full" and not self.window:
-            return tokens * tokens
-        if not self.window or self.window >= tokens:
-            return tokens * tokens if mask == "full" else tokens * (tokens + 1) // 2
-        if self.chunked:
-            whole_chunks, rest = divmod(tokens, self.window)
-            return whole_chunks * self.window * (self.window + 1) // 2 + rest * (rest + 1) // 2
-        return self.window * (self.window + 1) // 2 + (tokens - self.window) * self.window
-
-    def flops(self, pairs: int) -> int:
-        """FLOPs of scores and weighted sum for so many pairs a head."""
-        return 2 * pairs * self.heads * self.width * self.layers
-
-
-def scored(model: Geometry) -> tuple[Scored, ...]:
-    """The attention of a model, by kind of layer."""
-    if model.mla:
-        width = model.mla.qk_nope_head_dim + model.mla.qk_rope_head_dim + model.mla.v_head_dim
-        return (Scored(model.n_layers, model.n_heads, width, None, False),)
-    width = 2 * model.head_dim
-    if model.window is None:
-        return (Scored(model.cache_layers, model.n_heads, width, None, False),)
-    local, full = model.window.pattern.count("S"), model.window.pattern.count("F")
-    wide = 2 * model.global_attention.head_dim if model.global_attention else width
-    limited = Scored(local, model.n_heads, width, model.window.size, model.window.chunked)
-    return tuple(s for s in (limited, Scored(full, model.n_heads, wide, None, False)) if s.layers)
-
-
-def prefill_flops(model: Geometry, tokens: int, mask: str) -> tuple[int, int]:
-    """(linear, attention) FLOPs of one prompt."""
-    linear = 2 * tokens * token_matrices(model)
-    return linear, sum(s.flops(s.pairs(tokens, mask)) for s in scored(model))
-
-
-def step_flops(model: Geometry, tokens: int) -> tuple[int, int]:
-    """(linear, attention) FLOPs of the next token after `tokens` cached ones."""
-    seen = [(s, min(s.window or tokens + 1, tokens + 1)) for s in scored(model)]
-    return 2 * token_matrices(model), sum(s.flops(n) for s, n in seen)
+    layers: int | None = whole(None, "Layers", high=10**5, group=GROUP)
+    hidden: int | None = whole(None, "Hidden size", high=10**6, group=GROUP)
+    heads: int | None = whole(None, "Query heads", high=10**5, group=GROUP, hint="hidden / 128 if empty")
+    kv_heads: int | None = whole(None, "KV heads", high=10**5, group=GROUP, hint="as query heads if empty")
+    head_dim: int | None = whole(
+        None, "Head dimension", high=10**5, group=GROUP, hint="hidden / heads if empty"
+    )
+    intermediate: int | None = whole(
+        None, "Feed-forward width", high=10**7, group=GROUP, hint="4 × hidden if empty"
+    )
+    vocabulary: int | None = whole(
+        None, "Vocabulary", high=10**8, group=GROUP, hint="without it no output head is counted"
+    )
+    mlp: str = choice("plain", "Feed-forward", MLPS, group=GROUP)
+    experts: int | None = whole(
+        None, "Experts a layer", high=10**5, group=GROUP, hint="each of the feed-forward width"
+    )
+    active_experts: int | None = whole(None, "Experts a token uses", high=10**5, group=GROUP)
+    window: int | None = whole(None, "Window", unit="tokens", group=GROUP)
+    window_layers: int | None = whole(
+        None, "Layers with the window", low=0, high=10**5, group=GROUP, hint="all if empty"
+    )
 
 
 def attention_cost(inputs: AttentionInputs) -> Result:
-    """FLOPs and score pairs for these inputs."""
-    geometry = models()[inputs.model]
+    """FLOPs and score pairs for these inputs. Raises InputErrors where an own geometry is incomplete."""
+    geometry = geometry_of(inputs, NEEDED)
     working = _working(geometry, inputs)
     results = _results(geometry, inputs)
     value, prefix = prefixed(int(results["flops"]))
@@ -107,8 +70,8 @@ def attention_cost(inputs: AttentionInputs) -> Result:
         results=results,
         steps=tuple(working.steps),
         warnings=_warnings(geometry, inputs),
-        charts=(_growth(geometry, inputs), _by_part(geometry, inputs)),
-        tables=(_doubling(geometry, inputs),),
+        charts=pictures(geometry, inputs.tokens, inputs.sequences, inputs.mask),
+        tables=(doubling(geometry, inputs.tokens, inputs.mask),),
         program=program(f"Prefill FLOPs: {geometry.name}", working, "flops"),
     )
 
@@ -189,99 +152,6 @@ def _warnings(model: Geometry, inputs: AttentionInputs) -> tuple[str, ...]:
         said.append("Recurrent layers count their matrices; the state update, linear in tokens, is left out.")
     if model.moe:
         said.append("Only the experts a token is sent to are counted.")
-    if inputs.tokens > model.max_position:
+    if model.max_position and inputs.tokens > model.max_position:
         said.append(f"The prompt is longer than the model’s context of {grouped(model.max_position)}.")
     return tuple(said)
-
-
-def _growth(model: Geometry, inputs: AttentionInputs) -> Chart:
-    lengths = sorted(
-        {max(1, 2 * inputs.tokens * i // SAMPLES) for i in range(1, SAMPLES + 1)} | {inputs.tokens}
-    )
-    costs = [(n, prefill_flops(model, n, inputs.mask)) for n in lengths]
-    users = inputs.sequences
-    both = tuple((float(n), float(users * (a + b))) for n, (a, b) in costs)
-    linear = tuple((float(n), float(users * a)) for n, (a, _) in costs)
-    return Chart(
-        kind="line",
-        title="Prefill FLOPs by prompt length",
-        x_label="tokens",
-        y_label="FLOPs",
-        y_unit="FLOPs",
-        series=(Series("with attention", both), Series("matrices alone", linear)),
-        now=float(inputs.tokens),
-    )
-
-
-def _by_part(model: Geometry, inputs: AttentionInputs) -> Chart:
-    matrices = {"attention": 0, "ffn": 0}
-    for part in parts(model):
-        if part.group in matrices:
-            matrices[part.group] += part.used_matrix
-    factor = 2 * inputs.tokens * inputs.sequences
-    shown = [
-        ("q, k, v, o projections", factor * matrices["attention"]),
-        ("feed-forward", factor * matrices["ffn"]),
-        ("output head", factor * model.vocab_size * model.hidden_size),
-        ("scores and weighted sums", inputs.sequences * prefill_flops(model, inputs.tokens, inputs.mask)[1]),
-    ]
-    points = tuple((float(i), float(n)) for i, (_, n) in enumerate(shown))
-    labels = tuple(name for name, _ in shown)
-    return Chart(
-        "bars",
-        "Prefill by part",
-        "part",
-        "FLOPs",
-        (Series("FLOPs", points),),
-        "FLOPs",
-        labels=labels,
-        shown=3,
-    )
-
-
-def _doubling(model: Geometry, inputs: AttentionInputs) -> Table:
-    rows = []
-    for factor in (1, 2, 4, 8):
-        n = inputs.tokens * factor
-        linear, attention = prefill_flops(model, n, inputs.mask)
-        step = sum(step_flops(model, n))
-        rows.append((n, n * n, linear, attention, step, sum(prefill_flops(model, n + 1, inputs.mask))))
-    columns = (
-        "tokens",
-        "pairs n²",
-        "matrix FLOPs",
-        "attention FLOPs",
-        "next token, cached",
-        "next token, no cache",
-    )
-    return Table("When the prompt doubles (one sequence)", columns, tuple(rows))
-
-
-CALCULATOR = Calculator(
-    slug="attention",
-    title="Attention cost",
-    summary="Score pairs and FLOPs of prefill and of one more token, with and without a cache.",
-    inputs=AttentionInputs,
-    compute=attention_cost,
-    formula="2 * tokens * matrix_weights + 2 * layers * heads * (key_width + value_width) * pairs",
-    formula_name="flops",
-    meaning=(
-        "Every token is scored against every earlier one, so twice the prompt makes four times the pairs. At short "
-        "lengths the matrices still cost far more than the scores; the square takes over at tens of thousands of "
-        "tokens. With a cache, one more token costs one row of that square instead of all of it."
-    ),
-    usual_mistake=(
-        "Saying the whole prefill is quadratic. Only the scores and weighted sums are; the matrices grow in step "
-        "with tokens. And grouped-query attention makes the cache smaller, not the scores cheaper."
-    ),
-    sources=(
-        "Counting multiply-adds by definition",
-        "The 2 × parameters × tokens rule: EleutherAI, Transformer Math 101",
-    ),
-    presets=(
-        Preset("Llama 2 7B, 2,048 tokens", "model=meta-llama/Llama-2-7b-hf&tokens=2048"),
-        Preset("the same, causal", "tokens=2048&mask=causal"),
-        Preset("Llama 3.1 8B at 128,000", "model=meta-llama/Meta-Llama-3.1-8B&tokens=128000&mask=causal"),
-        Preset("Gemma 3 27B with windows", "model=google/gemma-3-27b-it&tokens=128000&mask=causal"),
-    ),
-)

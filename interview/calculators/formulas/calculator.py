@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from interview.calculators.formulas.kv_config import ConfigReading
 from interview.calculators.formulas.parameters import Parameter, parameters
 from interview.calculators.formulas.result import Result
 
@@ -36,11 +37,17 @@ class Calculator:
     sources: tuple[str, ...]
     presets: tuple[Preset, ...] = ()
     prepare: Callable[[dict[str, str]], dict[str, str]] = dict
+    from_config: Callable[[str], ConfigReading] | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The inputs, in the order of form and link."""
         return parameters(self.inputs)
+
+    @property
+    def reads_config(self) -> bool:
+        """May a model's config.json be pasted?"""
+        return self.from_config is not None
 
     @property
     def takes_long_text(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from interview.calculators.formulas import kv_own
 from interview.calculators.formulas.calculator import Calculator, Preset
 from interview.calculators.formulas.kv_cache import kv_cache
+from interview.calculators.formulas.kv_config import read_config
 from interview.calculators.formulas.kv_inputs import KvCacheInputs
 
 CALCULATOR = Calculator(
@@ -14,6 +15,7 @@ CALCULATOR = Calculator(
     inputs=KvCacheInputs,
     compute=kv_cache,
     prepare=kv_own.prepare,
+    from_config=read_config,
     formula="layers * 2 * kv_heads * head_dim * tokens * sequences * bytes_per_value",
     formula_name="bytes",
     meaning=(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,34 +25,42 @@ class ConfigReading:
 
 def read_config(text: str) -> ConfigReading:
     """Own-geometry parameters of a Hugging Face config. Raises InputErrors on `config`."""
-    config = _text_part(_parsed(text))
+    config = parsed(text)
     noticed: list[str] = []
-    layers = _number(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
+    layers = layer_count(config)
+    heads = number(config, "num_attention_heads", "n_head", "n_heads")
+    hidden = number(config, "hidden_size", "n_embd", "d_model")
+    fields: dict[str, int | None] = {"heads": heads, "hidden": hidden}
+    fields["context"] = optional(config, "max_position_embeddings", "n_positions", "max_seq_len")
+    if config.get("kv_lora_rank"):
+        rope = number(config, "qk_rope_head_dim")
+        cached = len(_cached(config, layers, noticed))
+        fields |= {"layers": cached, "kv_lora_rank": number(config, "kv_lora_rank"), "rope_dim": rope}
+        noticed.append("This config is MLA: the latent is cached, not num_key_value_heads.")
+    else:
+        fields |= heads_of(config, heads, hidden, noticed)
+        fields |= layers_of(config, layers, noticed)
+    noticed += unread(config)
+    return ConfigReading({"model": OWN_MODEL, **texts(fields)}, tuple(noticed))
+
+
+def layer_count(config: dict[str, Any]) -> int:
+    """How many layers. Raises InputErrors for none, and for more than anybody would count."""
+    layers = number(config, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
     if layers > MOST_LAYERS:
         raise refuse(
             "config", f"has {visible(grouped(layers), 40)} layers; at most {grouped(MOST_LAYERS)} are counted"
         )
-    heads = _number(config, "num_attention_heads", "n_head", "n_heads")
-    hidden = _number(config, "hidden_size", "n_embd", "d_model")
-    fields: dict[str, int | None] = {"heads": heads, "hidden": hidden}
-    fields["context"] = _optional(config, "max_position_embeddings", "n_positions", "max_seq_len")
-    if config.get("kv_lora_rank"):
-        rope = _number(config, "qk_rope_head_dim")
-        cached = len(_cached(config, layers, noticed))
-        fields |= {"layers": cached, "kv_lora_rank": _number(config, "kv_lora_rank"), "rope_dim": rope}
-        noticed.append("This config is MLA: the latent is cached, not num_key_value_heads.")
-    else:
-        fields |= _heads(config, heads, hidden, noticed)
-        fields |= _layers(config, layers, noticed)
-    noticed += unread(config)
-    return ConfigReading({"model": OWN_MODEL, **_texts(fields)}, tuple(noticed))
+    return layers
 
 
-def _texts(fields: dict[str, int | None]) -> dict[str, str]:
+def texts(fields: Mapping[str, int | str | None]) -> dict[str, str]:
+    """As parameters are given; what the config doesn't say is left out."""
     return {name: str(value) for name, value in fields.items() if value is not None}
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def parsed(text: str) -> dict[str, Any]:
+    """The language model's part of a config. Raises InputErrors where it is no JSON object."""
     if len(text) > LONGEST:
         raise refuse("config", f"{len(text)} characters is too long: a config.json has at most {LONGEST}")
     try:
@@ -60,7 +69,7 @@ def _parsed(text: str) -> dict[str, Any]:
         raise refuse("config", f"is not JSON: {visible(str(wrong), 120)}") from wrong
     if not isinstance(config, dict):
         raise refuse("config", "must be one JSON object, as config.json is")
-    return config
+    return _text_part(config)
 
 
 def _text_part(config: dict[str, Any]) -> dict[str, Any]:
@@ -69,7 +78,8 @@ def _text_part(config: dict[str, Any]) -> dict[str, Any]:
     return {**config, **inner} if isinstance(inner, dict) else config
 
 
-def _optional(config: dict[str, Any], *names: str) -> int | None:
+def optional(config: dict[str, Any], *names: str) -> int | None:
+    """The first of these fields that holds a whole number."""
     for name in names:
         value = whole(config.get(name))
         if value is not None:
@@ -77,26 +87,28 @@ def _optional(config: dict[str, Any], *names: str) -> int | None:
     return None
 
 
-def _number(config: dict[str, Any], *names: str) -> int:
-    value = _optional(config, *names)
+def number(config: dict[str, Any], *names: str) -> int:
+    """The same, and there must be one. Raises InputErrors."""
+    value = optional(config, *names)
     if value is None:
         raise refuse("config", f"has no usable {' or '.join(names[:2])}")
     return value
 
 
-def _heads(config: dict[str, Any], heads: int, hidden: int, noticed: list[str]) -> dict[str, int | None]:
-    kv_heads = _optional(config, "num_key_value_heads", "num_kv_heads", "multi_query_group_num", "n_head_kv")
+def heads_of(config: dict[str, Any], heads: int, hidden: int, noticed: list[str]) -> dict[str, int | None]:
+    """KV heads and head dimension, and those of full layers where they differ."""
+    kv_heads = optional(config, "num_key_value_heads", "num_kv_heads", "multi_query_group_num", "n_head_kv")
     if kv_heads is None:
         kv_heads = 1 if config.get("multi_query") else heads
         noticed.append(f"The config names no KV heads; {kv_heads} is assumed.")
-    width = _optional(config, "head_dim", "kv_channels", "attention_head_dim")
+    width = optional(config, "head_dim", "kv_channels", "attention_head_dim")
     if width is None:
         width = hidden // heads
         noticed.append(f"The config names no head_dim; hidden / heads = {width} is assumed.")
-    wide = _optional(config, "global_head_dim")
+    wide = optional(config, "global_head_dim")
     fields: dict[str, int | None] = {"kv_heads": kv_heads, "head_dim": width}
     if wide:
-        fields |= {"full_head_dim": wide, "full_kv_heads": _optional(config, "num_global_key_value_heads")}
+        fields |= {"full_head_dim": wide, "full_kv_heads": optional(config, "num_global_key_value_heads")}
     return fields
 
 
@@ -113,7 +125,8 @@ def _cached(config: dict[str, Any], layers: int, noticed: list[str]) -> list[str
     return cached
 
 
-def _layers(config: dict[str, Any], layers: int, noticed: list[str]) -> dict[str, int | None]:
+def layers_of(config: dict[str, Any], layers: int, noticed: list[str]) -> dict[str, int | None]:
+    """How many layers keep a cache, and how many of them only a window."""
     cached = _cached(config, layers, noticed)
     window = _window(config, noticed)
     local = cached.count("sliding")
@@ -125,7 +138,7 @@ def _layers(config: dict[str, Any], layers: int, noticed: list[str]) -> dict[str
 
 
 def _window(config: dict[str, Any], noticed: list[str]) -> int | None:
-    window = _optional(config, *WINDOWS)
+    window = optional(config, *WINDOWS)
     # Configs with max_window_layers (Qwen) come from classes whose use_sliding_window is false unless set.
     is_used = config.get("use_sliding_window", "max_window_layers" not in config)
     if window and is_used is False:

@@ -38,3 +38,16 @@ DTYPES = {
     )
 }
 CHOICES = tuple((d.name, d.title) for d in DTYPES.values())
+# What configs, PyTorch, llama.cpp and vLLM call them.
+ALSO = (
+    ("float32", "fp32"),
+    ("f32", "fp32"),
+    ("float16", "fp16"),
+    ("f16", "fp16"),
+    ("half", "fp16"),
+    ("bfloat16", "bf16"),
+    ("fp8_e4m3", "fp8"),
+    ("fp8_e5m2", "fp8"),
+    ("float8_e4m3fn", "fp8"),
+    ("int8_per_token_head", "int8"),
+)

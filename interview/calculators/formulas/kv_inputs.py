@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from interview.calculators.formulas.kv_dtypes import CHOICES
+from interview.calculators.formulas.kv_dtypes import ALSO, CHOICES
 from interview.calculators.formulas.kv_modes import MODES
 from interview.calculators.formulas.parameters import choice, flag, model, real, whole
 
@@ -44,7 +44,7 @@ class KvCacheInputs:
     tokens: int = whole(128_000, "Tokens", unit="tokens a sequence", slider=True)
     sequences: int = whole(1, "Sequences", high=10**6, hint="users or slots at once")
     shared_prefix: int = whole(0, "Shared prefix", unit="tokens", low=0, hint="stored once for all sequences")
-    dtype: str = choice("fp16", "Cache dtype", CHOICES)
+    dtype: str = choice("fp16", "Cache dtype", CHOICES, also=ALSO)
     mode: str = choice("needed", "Counted as", MODES, segmented=True)
     tensor_parallel: int = whole(1, "Tensor parallel", unit="GPUs", high=4096, group="Memory")
     memory_gib: float | None = real(

@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from interview.calculators.formulas.accelerators import ACCELERATORS, CHOICES, OWN, Accelerator
-from interview.calculators.formulas.attention_cost import prefill_flops, step_flops
+from interview.calculators.formulas.attention_flops import prefill_flops, step_flops
 from interview.calculators.formulas.calculator import Calculator, Preset
+from interview.calculators.formulas.kv_dtypes import ALSO as KV_ALSO
 from interview.calculators.formulas.kv_dtypes import DTYPES as KV_DTYPES
 from interview.calculators.formulas.kv_geometry import of_model
 from interview.calculators.formulas.kv_load import Load
 from interview.calculators.formulas.kv_modes import Runtime
 from interview.calculators.formulas.models import Geometry, models
-from interview.calculators.formulas.parameter_count import DTYPES, weight_bytes
+from interview.calculators.formulas.parameter_count import ALSO, DTYPES, weight_bytes
 from interview.calculators.formulas.parameters import FieldError, InputErrors, choice, model, real, whole
 from interview.calculators.formulas.result import (
     Chart,
@@ -44,8 +45,8 @@ class LatencyInputs:
     prompt: int = whole(1000, "Prompt", unit="tokens", high=10**7, slider=True)
     output: int = whole(500, "Answer", unit="tokens", high=10**6)
     batch: int = whole(1, "Sequences at once", high=10**5)
-    dtype: str = choice("bf16", "Weights kept as", [(n, t) for n, t, _, _ in DTYPES])
-    kv_dtype: str = choice("bf16", "Cache kept as", KV_CHOICES)
+    dtype: str = choice("bf16", "Weights kept as", [(n, t) for n, t, _, _ in DTYPES], also=ALSO)
+    kv_dtype: str = choice("bf16", "Cache kept as", KV_CHOICES, also=KV_ALSO)
     gpus: int = whole(1, "GPUs", high=1024, group="Machine")
     tflops: float | None = real(
         None, "Peak", unit="TFLOP/s", low=1e-3, high=1e7, group="Machine", hint="for an own machine"

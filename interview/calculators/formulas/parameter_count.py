@@ -9,16 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from interview.calculators.formulas.calculator import Calculator, Preset
-from interview.calculators.formulas.models import Block, Geometry, models
-from interview.calculators.formulas.parameters import (
-    OWN_MODEL,
-    FieldError,
-    InputErrors,
-    choice,
-    flag,
-    model,
-    whole,
-)
+from interview.calculators.formulas.model_config import shape_reader
+from interview.calculators.formulas.models import Geometry
+from interview.calculators.formulas.own_model import GROUP, MLPS, QK_NORMS, geometry_of, prepare
+from interview.calculators.formulas.parameters import choice, flag, model, whole
 from interview.calculators.formulas.result import (
     Chart,
     Headline,
@@ -32,6 +26,7 @@ from interview.calculators.formulas.result import (
 from interview.calculators.formulas.units import both_bytes, counted, grouped
 from interview.calculators.formulas.weights import active, group_total, parts, total
 
+NEEDED = ("layers", "hidden", "vocabulary")
 GROUPS = (
     ("embedding", "token embedding"),
     ("positions", "learned positions"),
@@ -53,6 +48,7 @@ DTYPES = (
     ("mxfp4", "mxfp4", 17, 32),
     ("nvfp4", "nvfp4", 9, 16),
 )
+ALSO = (("fp16", "bf16"), ("float16", "bf16"), ("bfloat16", "bf16"), ("float32", "fp32"), ("int8", "fp8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +56,32 @@ class ParameterInputs:
     """A registered model, or an own geometry of plain blocks."""
 
     model: str = model("meta-llama/Meta-Llama-3.1-8B", "Model", own=True)
-    dtype: str = choice("bf16", "Weights kept as", [(n, t) for n, t, _, _ in DTYPES])
-    layers: int | None = whole(None, "Layers", high=10**5, group="Own geometry")
-    hidden: int | None = whole(None, "Hidden size", high=10**6, group="Own geometry")
-    heads: int | None = whole(
-        None, "Query heads", high=10**5, group="Own geometry", hint="hidden / 128 if empty"
-    )
-    kv_heads: int | None = whole(
-        None, "KV heads", high=10**5, group="Own geometry", hint="as query heads if empty"
-    )
+    dtype: str = choice("bf16", "Weights kept as", [(n, t) for n, t, _, _ in DTYPES], also=ALSO)
+    layers: int | None = whole(None, "Layers", high=10**5, group=GROUP)
+    hidden: int | None = whole(None, "Hidden size", high=10**6, group=GROUP)
+    heads: int | None = whole(None, "Query heads", high=10**5, group=GROUP, hint="hidden / 128 if empty")
+    kv_heads: int | None = whole(None, "KV heads", high=10**5, group=GROUP, hint="as query heads if empty")
     head_dim: int | None = whole(
-        None, "Head dimension", high=10**5, group="Own geometry", hint="hidden / heads if empty"
+        None, "Head dimension", high=10**5, group=GROUP, hint="hidden / heads if empty"
     )
     intermediate: int | None = whole(
-        None, "Feed-forward width", high=10**7, group="Own geometry", hint="4 × hidden if empty"
+        None, "Feed-forward width", high=10**7, group=GROUP, hint="4 × hidden if empty"
     )
-    vocabulary: int | None = whole(None, "Vocabulary", high=10**8, group="Own geometry")
-    mlp: str = choice(
-        "plain", "Feed-forward", [("plain", "two matrices"), ("gated", "three (gated)")], group="Own geometry"
+    vocabulary: int | None = whole(None, "Vocabulary", high=10**8, group=GROUP)
+    mlp: str = choice("plain", "Feed-forward", MLPS, group=GROUP)
+    tied: bool = flag("output head shares the embedding", group=GROUP)
+    experts: int | None = whole(
+        None, "Experts a layer", high=10**5, group=GROUP, hint="each of the feed-forward width"
     )
-    tied: bool = flag("output head shares the embedding", group="Own geometry")
-
-
-def prepare(given: dict[str, str]) -> dict[str, str]:
-    """A hidden size without a model means `model=own`."""
-    if not given.get("model") and (given.get("hidden") or given.get("layers")):
-        return {**given, "model": OWN_MODEL}
-    return given
+    active_experts: int | None = whole(None, "Experts a token uses", high=10**5, group=GROUP)
+    qkv_bias: bool = flag("q, k and v have biases", group=GROUP)
+    qk_norm: str = choice("none", "Queries and keys", QK_NORMS, group=GROUP)
+    norms: int = whole(2, "Norms a layer", low=0, high=16, group=GROUP)
 
 
 def parameter_count(inputs: ParameterInputs) -> Result:
     """Parameters by part. Raises InputErrors where an own geometry is incomplete."""
-    geometry = geometry_of(inputs)
+    geometry = geometry_of(inputs, NEEDED)
     working = _working(geometry)
     count = total(geometry)
     results = _results(geometry, count, inputs.dtype)
@@ -111,59 +101,6 @@ def parameter_count(inputs: ParameterInputs) -> Result:
 def _said(count: int) -> tuple[str, str]:
     number, _, word = counted(count).partition(" ")
     return number, f"{word} parameters".strip()
-
-
-def geometry_of(inputs: ParameterInputs) -> Geometry:
-    """The geometry to count."""
-    own = ("layers", "hidden", "heads", "kv_heads", "head_dim", "intermediate", "vocabulary")
-    if inputs.model != OWN_MODEL:
-        wrong = [n for n in own if getattr(inputs, n) is not None]
-        if wrong:
-            raise InputErrors(
-                *(
-                    FieldError(n, f"describes an own geometry: empty it, or choose model={OWN_MODEL}")
-                    for n in wrong
-                )
-            )
-        return models()[inputs.model]
-    missing = [n for n in ("layers", "hidden", "vocabulary") if getattr(inputs, n) is None]
-    if missing:
-        raise InputErrors(*(FieldError(n, "is needed for an own geometry") for n in missing))
-    return _own(inputs)
-
-
-def _own(inputs: ParameterInputs) -> Geometry:
-    assert inputs.layers and inputs.hidden and inputs.vocabulary
-    heads = inputs.heads or max(1, inputs.hidden // 128)
-    return Geometry(
-        id=OWN_MODEL,
-        name="own geometry",
-        family="own",
-        n_layers=inputs.layers,
-        hidden_size=inputs.hidden,
-        n_heads=heads,
-        n_kv_heads=inputs.kv_heads or heads,
-        head_dim=inputs.head_dim or max(1, inputs.hidden // heads),
-        intermediate_size=inputs.intermediate or 4 * inputs.hidden,
-        vocab_size=inputs.vocabulary,
-        tie_word_embeddings=inputs.tied,
-        max_position=0,
-        dtype="bfloat16",
-        block=Block(inputs.mlp, False, False, False, "rms", 2, None, 0, False, False),
-        window=None,
-        mla=None,
-        moe=None,
-        state=None,
-        global_attention=None,
-        pattern=None,
-        gated_q=False,
-        single_mixer=False,
-        params_stated=0,
-        params_active_stated=None,
-        params_check="",
-        notes="",
-        source="",
-    )
 
 
 def _plain(model: Geometry) -> bool:
@@ -318,6 +255,7 @@ CALCULATOR = Calculator(
     inputs=ParameterInputs,
     compute=parameter_count,
     prepare=prepare,
+    from_config=shape_reader(ParameterInputs),
     formula="vocabulary * hidden + layers * (attention_block + ffn_block) + norms + lm_head",
     formula_name="parameters",
     meaning=(

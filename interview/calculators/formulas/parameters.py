@@ -37,6 +37,7 @@ class Parameter:
     low: float = 0
     high: float = 0
     choices: tuple[tuple[str, str], ...] = ()
+    also: tuple[tuple[str, str], ...] = ()
     hint: str = ""
     group: str = ""
     optional: bool = False
@@ -81,7 +82,7 @@ def real(default: float | None, label: str, *, low: float = 0.0, high: float = 1
 
 
 def choice(default: str, label: str, choices: Iterable[tuple[str, str]], **rest: Any) -> Any:
-    """One of the named choices."""
+    """One of the named choices; `also=` gives other names they go by, each with the choice it means."""
     return _made(default, "choice", label, choices=tuple(choices), **rest)
 
 
@@ -224,8 +225,8 @@ def _allowed(parameter: Parameter) -> str:
 
 
 def _read_choice(parameter: Parameter, cleaned: str) -> str:
-    for name, _ in parameter.choices:
-        if cleaned.lower() == name.lower():
+    for typed, name in (*((n, n) for n, _ in parameter.choices), *parameter.also):
+        if cleaned.lower() == typed.lower():
             return name
     near = [name for name, _ in parameter.choices if cleaned.lower() in name.lower()]
     hint = f"did you mean {near[0]}? " if near else ""

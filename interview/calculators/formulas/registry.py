@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from interview.calculators.formulas import (
-    attention_cost,
+    attention_about,
     batching,
     bpe,
     context_budget,
@@ -71,7 +71,7 @@ MODULES = (
     tokens_about,
     kv_about,
     context_budget,
-    attention_cost,
+    attention_about,
     parameter_count,
     sampling,
     loss,

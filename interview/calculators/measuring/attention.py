@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interview.calculators.formulas.attention_cost import AttentionInputs, prefill_flops, scored, step_flops
+from interview.calculators.formulas.attention_cost import AttentionInputs
+from interview.calculators.formulas.attention_flops import prefill_flops, scored, step_flops
 from interview.calculators.formulas.models import Geometry
 from interview.calculators.measuring.local import engine_of, generate, geometry_of, neighbours, prompt_of
 from interview.calculators.measuring.proof import CLOSE, SEEN, Proof, Row

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from interview.calculators.formulas.attention_cost import Scored
+from interview.calculators.formulas.attention_flops import Scored
 from interview.calculators.formulas.result import Chart, Series
 from interview.calculators.svg import svg
 from interview.runs.models import Run

@@ -5,16 +5,19 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils.html import escape
 
-from interview.calculators.formulas.registry import CALCULATORS
+from interview.calculators.formulas.registry import CALCULATORS, run
 from tests.interview.calculators.strategies import HOSTILE
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/calculators"
+CONFIG = {"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32}
 
 
 def test_the_list_describes_every_parameter(client: Client) -> None:
@@ -87,11 +90,43 @@ def test_the_command_line_says_the_same() -> None:
     assert "19.327 GB (18.0 GiB)" in command("kv-cache", "model=gpt-3-175b", "tokens=4096")
 
 
+@pytest.mark.parametrize("slug", list(CALCULATORS))
+def test_page_command_line_and_json_agree(client: Client, slug: str) -> None:
+    presets = [parse_qsl(p.query, keep_blank_values=True) for p in CALCULATORS[slug].presets]
+    for pairs in ([], *presets):
+        answer = client.get(f"{API}/{slug}", dict(pairs)).json()
+        said = json.loads(command(slug, *(f"{name}={value}" for name, value in pairs), "--json"))
+        assert said["url"].partition("?")[2] == answer["url"].partition("?")[2]
+        assert said | {"url": ""} == answer | {"url": ""}
+        page = client.get(f"/calculators/{slug}/", dict(pairs)).content.decode()
+        outcome = run(CALCULATORS[slug], dict(pairs))
+        assert outcome.result and f'id="headline">{escape(outcome.result.headline.value)}<' in page
+
+
+def test_the_command_line_gives_refusals_as_json_too() -> None:
+    out = io.StringIO()
+    with pytest.raises(CommandError, match="tokens: "):
+        call_command("calculate", "kv-cache", "tokens=NaN", "batch=2", "--json", stdout=out)
+    answer = json.loads(out.getvalue())
+    assert answer["code"] == "invalid_input"
+    assert [d["loc"] for d in answer["detail"]] == [["query", "batch"], ["query", "tokens"]]
+
+
+def test_what_a_config_holds_is_noticed_beside_the_answer(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(CONFIG | {"sliding_window": 4096, "use_sliding_window": False}))
+    notices = io.StringIO()
+    said = command("kv-cache", "--json", config=str(config), stderr=notices)
+    assert json.loads(said)["inputs"]["model"] == "own"
+    assert "config: sliding_window is 4096, but use_sliding_window is false" in notices.getvalue()
+    assert "attention" in command("attention", "vocabulary=1000", config=str(config), stderr=notices)
+    with pytest.raises(CommandError, match="loss reads no config"):
+        command("loss", config=str(config))
+
+
 def test_the_command_line_reads_files(tmp_path: Path) -> None:
     config = tmp_path / "config.json"
-    config.write_text(
-        '{"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32}'
-    )
+    config.write_text(json.dumps(CONFIG))
     assert "16.777 GB" in command("kv-cache", "tokens=128000", config=str(config))
     (tmp_path / "n").write_text("4096")
     assert "0.537 GB" in command("kv-cache", f"tokens=@{tmp_path / 'n'}")

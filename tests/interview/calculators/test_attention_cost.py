@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interview.calculators.formulas.attention_cost import Scored
+from interview.calculators.formulas.attention_flops import Scored
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.registry import CALCULATORS, run
 
@@ -70,3 +70,33 @@ def test_windows_save_scores_and_gqa_does_not() -> None:
 @pytest.mark.parametrize("model", ["deepseek-ai/DeepSeek-V3", "ai21labs/Jamba-v0.1", "google/gemma-4-31B-it"])
 def test_unusual_models_compute(model: str) -> None:
     assert results(model=model)["flops"] > 0
+
+
+OWN = {"model": "own", "layers": 32, "hidden": 4096, "heads": 32, "kv_heads": 8, "mlp": "gated"}
+
+
+def test_an_own_geometry_counts_as_the_registered_model_it_describes() -> None:
+    own = results(**OWN, intermediate=14336, vocabulary=128_256, tokens=5000)
+    assert own == results(model="meta-llama/Meta-Llama-3-8B", tokens=5000)
+    bare = results(**OWN, intermediate=14336, tokens=10)
+    assert bare["linear_flops"] == 2 * 10 * 32 * 4096 * (128 * (2 * 32 + 2 * 8) + 3 * 14336)
+    limited = results(**OWN, tokens=5000, mask="causal", window=1000, window_layers=16)
+    pairs = 16 * (1000 * 1001 // 2 + 4000 * 1000) + 16 * 5000 * 5001 // 2
+    assert limited["attention_flops"] == 2 * 32 * 256 * pairs
+
+
+@pytest.mark.parametrize(
+    ("more", "wrong"),
+    [
+        ({"model": "own", "hidden": 64}, ["layers"]),
+        ({"model": "gpt2", "layers": 2, "mlp": "gated"}, ["layers", "mlp"]),
+        (OWN | {"window_layers": 2}, ["window_layers"]),
+        (OWN | {"window": 9, "window_layers": 33}, ["window_layers"]),
+        (OWN | {"experts": 8}, ["active_experts"]),
+        (OWN | {"experts": 8, "active_experts": 9}, ["active_experts"]),
+        (OWN | {"active_experts": 9}, ["active_experts"]),
+    ],
+)
+def test_what_does_not_go_together_is_named(more: dict[str, Any], wrong: list[str]) -> None:
+    outcome = run(CALCULATORS["attention"], {k: str(v) for k, v in more.items()})
+    assert [e.name for e in outcome.errors] == wrong

@@ -69,6 +69,23 @@ def test_models_are_found_by_what_people_call_them(name: str) -> None:
     assert parse(KvCacheInputs, {"model": name}).model == "meta-llama/Meta-Llama-3.1-8B"
 
 
+@pytest.mark.parametrize(
+    ("slug", "name", "typed", "meant"),
+    [
+        ("kv-cache", "dtype", "float16", "fp16"),
+        ("kv-cache", "dtype", "BFloat16", "bf16"),
+        ("kv-cache", "dtype", "f32", "fp32"),
+        ("parameters", "dtype", "fp16", "bf16"),
+        ("latency", "kv_dtype", "fp8_e4m3", "fp8"),
+    ],
+)
+def test_a_dtype_goes_by_its_other_names_and_the_link_has_one(
+    slug: str, name: str, typed: str, meant: str
+) -> None:
+    outcome, plain = run(CALCULATORS[slug], {name: typed}), run(CALCULATORS[slug], {name: meant})
+    assert outcome.inputs == plain.inputs and outcome.query == plain.query
+
+
 def test_every_error_is_reported_at_once() -> None:
     outcome = run(KV, {"tokens": "x", "dtype": "fp17", "colour": "red", "v": "2"})
     assert {e.name for e in outcome.errors} == {"tokens", "dtype", "colour", "v"}

@@ -11,7 +11,7 @@ from django.test import Client
 
 from engine.llm import Engine
 from interview.accounts.models import User
-from interview.calculators.formulas.attention_cost import prefill_flops
+from interview.calculators.formulas.attention_flops import prefill_flops
 from interview.calculators.formulas.models import models
 from interview.playground.attention.kind import check
 from interview.playground.attention.seen import cost, level, seen

@@ -11,7 +11,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.urls import reverse
 
-from interview.calculators.formulas.kv_config import read_config
+from interview.calculators.api import errors
+from interview.calculators.formulas.calculator import Calculator
+from interview.calculators.formulas.kv_config import ConfigReading
 from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, UnknownCalculator, find, run
 from interview.calculators.formulas.units import number_text
@@ -27,11 +29,13 @@ class Command(BaseCommand):
         parser.add_argument("slug", help=f"one of {', '.join(CALCULATORS)}")
         parser.add_argument("parameters", nargs="*", help="name=value, or name=@file for text")
         parser.add_argument("--json", action="store_true", help="print the JSON of the API")
-        parser.add_argument("--config", help="kv-cache: read the geometry from a config.json (- is stdin)")
+        parser.add_argument("--config", help="read the model from a config.json (- is stdin)")
 
     def handle(self, *args: Any, **options: Any) -> None:
         outcome = self._outcome(options)
         if outcome.errors:
+            if options["json"]:
+                self.stdout.write(json.dumps(errors(outcome, "query"), ensure_ascii=True))
             lines = [f"{e.name}: {e.message}" for e in outcome.errors]
             raise CommandError("\n".join(lines).encode("utf-8", "replace").decode())
         url = f"{settings.SITE_URL}{reverse('calculators:show', args=[outcome.calculator.slug])}?{outcome.query}"
@@ -43,13 +47,17 @@ class Command(BaseCommand):
     def _outcome(self, options: dict[str, Any]) -> Outcome:
         try:
             calculator = find(options["slug"])
-            given = _config(options["config"]) | _pairs(options["parameters"])
+            reading = _config(calculator, options["config"])
+            given = reading.fields | _pairs(options["parameters"])
         except UnknownCalculator as unknown:
             raise CommandError(str(unknown.args[0])) from unknown
         except UnicodeDecodeError as wrong:
             raise CommandError("the file is not UTF-8 text; give a text file") from wrong
         except (OSError, InputErrors) as wrong:
             raise CommandError(str(wrong)) from wrong
+        # On stderr, so that what is printed stays the JSON of the contract.
+        for notice in reading.noticed:
+            self.stderr.write(f"config: {notice}")
         return run(calculator, given)
 
     def _say(self, outcome: Outcome, url: str) -> None:
@@ -72,7 +80,9 @@ def _pairs(parameters: list[str]) -> dict[str, str]:
     return pairs
 
 
-def _config(path: str | None) -> dict[str, str]:
+def _config(calculator: Calculator, path: str | None) -> ConfigReading:
     if path is None:
-        return {}
-    return read_config(sys.stdin.read() if path == "-" else Path(path).read_text("utf-8")).fields
+        return ConfigReading({}, ())
+    if calculator.from_config is None:
+        raise CommandError(f"{calculator.slug} reads no config.json: leave --config out")
+    return calculator.from_config(sys.stdin.read() if path == "-" else Path(path).read_text("utf-8"))
