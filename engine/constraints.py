@@ -21,11 +21,10 @@ import torch
 from torch import Tensor
 
 from engine.errors import EngineError, InvalidRequest
-from engine.schemas import check_schema, limits, parse_json, refusal, schema_grammar
+from engine.schemas import check_schema, limits, parse_json, refusal, schema_grammar, sized
 from engine.tokenizer import ModelTokenizer
 from engine.types import Passage, Request
 
-MAX_GRAMMAR_BYTES = 1024 * 1024
 # compute_bitmask lets go of the GIL, so a mask is made while the loop's thread runs the forward pass.
 _pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="engine-mask")
 
@@ -48,12 +47,12 @@ def of_request(request: Request) -> Constraint | None:
         check_schema(request.schema)
         return Constraint("schema", schema_grammar(request.schema), request.schema)
     if request.regex is not None:
-        return Constraint("regex", llguidance.LLMatcher.grammar_from_regex(_sized(request.regex, "regex")))
+        return Constraint("regex", llguidance.LLMatcher.grammar_from_regex(sized(request.regex, "regex")))
     if request.choices is not None:
         return Constraint("choices", choices_grammar(request.choices))
     if request.grammar is not None:
         return Constraint(
-            "grammar", llguidance.LLMatcher.grammar_from_lark(_sized(request.grammar, "grammar"))
+            "grammar", llguidance.LLMatcher.grammar_from_lark(sized(request.grammar, "grammar"))
         )
     if request.quotes is not None:
         return Constraint("quotes", quotes_grammar(request.quotes), passages=request.quotes)
@@ -66,18 +65,10 @@ def of_request(request: Request) -> Constraint | None:
     return None
 
 
-def _sized(text: object, field: str) -> str:
-    if not isinstance(text, str) or not text or len(text.encode()) > MAX_GRAMMAR_BYTES:
-        raise InvalidRequest(
-            f"invalid_{field}", f"{field} must be text of 1 to {MAX_GRAMMAR_BYTES} bytes", field
-        )
-    return text
-
-
 def choices_grammar(choices: Sequence[str]) -> str:
     """A grammar of literal alternatives."""
     options = " | ".join(json.dumps(choice, ensure_ascii=False) for choice in choices)
-    return str(llguidance.LLMatcher.grammar_from_lark(_sized(f"start: {options}", "choices")))
+    return str(llguidance.LLMatcher.grammar_from_lark(sized(f"start: {options}", "choices")))
 
 
 def quotes_grammar(passages: Sequence[Passage]) -> str:

@@ -20,7 +20,10 @@ from engine.references import check_references
 if TYPE_CHECKING:
     import llguidance
 
+    from engine.types import Request
+
 MAX_SCHEMA_BYTES = 128 * 1024
+MAX_GRAMMAR_BYTES = 1024 * 1024
 MAX_DEPTH = 64
 JSON_OPTIONS: Any = {"whitespace_flexible": False}
 UNENFORCED = re.compile(r'"([^"]+)"')
@@ -85,6 +88,37 @@ def check_enforceable(schema: object) -> None:
     error = llguidance.LLMatcher.validate_grammar(schema_grammar(schema), limits=limits())
     if error:
         raise refusal("schema", error)
+
+
+def check_constraint(request: Request) -> None:
+    """Refuses a schema, regex, grammar or list of tools that no grammar can hold. Needs no tokenizer."""
+    import llguidance
+
+    from engine.tools import call_schema
+
+    if request.schema is not None:
+        return check_enforceable(request.schema)
+    if request.tools:
+        return check_enforceable(call_schema(request.tools))
+    makers = {
+        "regex": llguidance.LLMatcher.grammar_from_regex,
+        "grammar": llguidance.LLMatcher.grammar_from_lark,
+    }
+    for field, make in makers.items():
+        if (text := getattr(request, field)) is not None:
+            error = llguidance.LLMatcher.validate_grammar(make(sized(text, field)), limits=limits())
+            if error:
+                raise refusal(field, error)
+    return None
+
+
+def sized(text: object, field: str) -> str:
+    """A regex or grammar that isn't empty and not too large. Raises InvalidRequest."""
+    if not isinstance(text, str) or not text or len(text.encode()) > MAX_GRAMMAR_BYTES:
+        raise InvalidRequest(
+            f"invalid_{field}", f"{field} must be text of 1 to {MAX_GRAMMAR_BYTES} bytes", field
+        )
+    return text
 
 
 class Unenforceable(InvalidRequest):

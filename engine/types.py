@@ -227,6 +227,8 @@ class Request:
                 "invalid_request", f"{' and '.join(used)} were given; give one constraint", used[1]
             )
         self._check_constraint()
+        if not isinstance(self.allow_special, bool):
+            raise InvalidRequest("invalid_request", "allow_special is true or false", "allow_special")
         if self.speculate is not None:
             _whole("speculate", self.speculate, 0, 64)
         if not isinstance(self.continue_ids, tuple) or not all(_is_id(i) for i in self.continue_ids):
@@ -279,8 +281,9 @@ class Request:
         for name in ("choices", "tools", "continue_ids"):
             if given.get(name) is not None:
                 given[name] = tuple(_list(given[name], name))
-        if given.get("id") is None:
-            given.pop("id", None)
+        for name in ("id", "allow_special"):
+            if given.get(name) is None:
+                given.pop(name, None)
         return cls(sampling=Sampling.from_dict(sampling), **given)
 
 

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from engine import EngineError, Request
-from engine.schemas import check_enforceable
+from engine.schemas import check_constraint
 from engine.tools import call_schema, declarations
 from interview.openai_api.bodies import ChatBody, ChatMessage, ChosenTool
 from interview.openai_api.errors import Refused
@@ -29,10 +29,7 @@ def run_input(body: ChatBody) -> JSON:
     made |= _constraint(body)
     try:
         request = Request.from_dict({key: value for key, value in made.items() if key != "n"})
-        if request.schema is not None:
-            check_enforceable(request.schema)
-        elif request.tools:
-            check_enforceable(call_schema(request.tools))
+        check_constraint(request)
         check_fits(request)
     except EngineError as error:
         raise refused(error.code, error.message, getattr(error, "field", None)) from error

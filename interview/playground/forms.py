@@ -6,10 +6,9 @@ from typing import Any
 
 from django import forms
 
-from engine import PromptTooLong, Request
 from interview.plain_text import is_blank, storable
 from interview.playground.sampling_form import SamplingForm, sampling_values
-from interview.runs.fits import check_fits
+from interview.runs.fits import size_fault
 
 PROMPT_LIMIT = 20_000
 ALTERNATIVES = 10
@@ -67,10 +66,9 @@ class GenerateForm(SamplingForm):
         """A prompt that leaves no room for an answer is told here, not by a run that fails."""
         data = super().clean()
         if not self.errors:
-            try:
-                check_fits(Request.from_dict(self.request_body()))
-            except PromptTooLong as error:
-                self.add_error("prompt", error.message)
+            fault = size_fault(self.request_body())
+            if fault:
+                self.add_error("prompt", fault)
         return data
 
     def request_body(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from interview.plain_text import is_blank
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 # Keys of a run's input that are the site's own; the engine never sees them.
 SITE_KEYS = ("fork", "template")
 SHOWN_PROMPT_TOKENS = 600
+# What a request says of its text; the rest says how to go on.
+TEXT_KEYS = ("prompt", "messages", "allow_special", "continue_ids")
 
 
 def generate(job: Job) -> JSON:
@@ -148,18 +151,35 @@ def end_unless_done(job: Job, result: Result) -> None:
 def check(body: JSON) -> JSON:
     """A generation's input as it is stored; the engine's own validation speaks first."""
     from engine import EngineError, Request
-    from engine.schemas import check_enforceable
+    from engine.schemas import check_constraint
 
     try:
         request = Request.from_dict(body)
-        if request.schema is not None:
-            check_enforceable(request.schema)
+        check_constraint(request)
         check_fits(request)
     except EngineError as error:
         field = getattr(error, "field", None)
         raise InputRefused(error.code, error.message, (str(field),) if field else ()) from error
     refuse_blank(body)
     return body
+
+
+def check_text(body: JSON, own: Collection[str], *, most: int | None = None) -> None:
+    """A text to read and nothing that would be without effect; `own` are the kind's other keys. Raises InputRefused."""
+    from engine import EngineError, Request
+
+    unknown = sorted(set(body) - {*TEXT_KEYS, *own})
+    if unknown:
+        allowed = ", ".join((*TEXT_KEYS, *own))
+        raise InputRefused(
+            "unknown_key", f"Unknown key {unknown[0]!r}. Allowed: {allowed}.", (str(unknown[0]),)
+        )
+    try:
+        check_fits(Request.from_dict({key: body[key] for key in TEXT_KEYS if key in body}), most=most)
+    except EngineError as error:
+        field = getattr(error, "field", None)
+        raise InputRefused(error.code, error.message, (str(field),) if field else ()) from error
+    refuse_blank(body)
 
 
 def refuse_blank(body: JSON) -> None:

@@ -13,6 +13,7 @@ from interview.playground import bench, generated
 from interview.playground.forms import PROMPT_LIMIT, ForkForm, GenerateForm, form_values
 from interview.playground.lessons import LESSONS
 from interview.playground.presets import PRESETS, preset
+from interview.runs.fits import size_fault
 from interview.runs.models import Run
 
 GENERATE = bench.Bench("generate", "generate", "playground/generate.html")
@@ -70,7 +71,11 @@ def fork(request: HttpRequest) -> HttpResponse:
         raise Http404("No such token.")
     source = bench.run_of(request, GENERATE, form.cleaned_data["run"])
     body = generated.forked(source, form.cleaned_data["index"], form.cleaned_data["token"])
-    queued, status = bench.enqueue(request, GENERATE, form, body)
+    if fault := size_fault(body):
+        form.add_error(None, fault)
+        queued, status = None, 422
+    else:
+        queued, status = bench.enqueue(request, GENERATE, form, body)
     if queued:
         return bench.to_run(GENERATE, queued)
     page = GenerateForm(form_values(source.input) | {"idempotency_key": bench.new_key()})

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
 if TYPE_CHECKING:
     from engine import Request
+    from engine.errors import PromptTooLong
     from engine.tokenizer import ModelTokenizer
 
 
-# More than any template puts around a message, in tokens.
-AROUND = 64
+# More than any template puts around a message, in tokens; a raw prompt gets a first token at most.
+AROUND, BEFORE_RAW = 64, 1
+PROMPT_KEYS = ("prompt", "messages", "tools", "allow_special", "continue_ids")
 
 
 @dataclass(frozen=True)
 class Model:
-    """What it takes to judge a prompt's size: the file, the ids there are, the context window."""
+    """What it takes to judge a request's size: the file, the ids there are, the context window, the layers."""
 
     path: Path
     vocab_size: int
     window: int
+    layers: int
 
 
 def served_model() -> Model | None:
@@ -47,7 +50,7 @@ def _read(path: Path, longest: int) -> Model:
     metadata = read_gguf(path).metadata
     shape = gguf_shape(metadata)
     window = shape["context_length"]
-    return Model(path, shape["vocab_size"], min(window, longest or window))
+    return Model(path, shape["vocab_size"], min(window, longest or window), shape["n_layers"])
 
 
 def _tokenizer(path: Path) -> ModelTokenizer:
@@ -60,19 +63,35 @@ def _tokenizer(path: Path) -> ModelTokenizer:
 
 def _longest(request: Request) -> int:
     """Tokens that the prompt can't exceed: one a byte, and what a template puts around each message."""
-    texts = [request.prompt or "", *(message.content or "" for message in request.messages or ())]
+    if request.messages is None:
+        return len((request.prompt or "").encode()) + BEFORE_RAW + len(request.continue_ids)
+    texts = [message.content or "" for message in request.messages]
     return sum(len(text.encode()) for text in texts) + AROUND * (len(texts) + 1) + len(request.continue_ids)
 
 
-def check_fits(request: Request) -> None:
-    """The ids exist and the prompt leaves room for an answer. Raises InvalidRequest, PromptTooLong."""
+def check_fits(request: Request, *, most: int | None = None) -> None:
+    """The ids exist and the prompt leaves room for an answer; where a page looks at `most` tokens, it has no more.
+
+    Raises InvalidRequest, PromptTooLong.
+    """
     from engine import chat
-    from engine.errors import InvalidRequest, PromptTooLong
     from engine.tools import with_instructions
 
     model = served_model()
     if model is None:
         return
+    _check_ids(request, model)
+    whole, limit = with_instructions(request), min(model.window - 1, most or model.window)
+    if _longest(whole) <= limit:
+        return
+    count = len(chat.render(_tokenizer(model.path), whole)[1])
+    if count > limit:
+        raise _too_long(count, model.window, most)
+
+
+def _check_ids(request: Request, model: Model) -> None:
+    from engine.errors import InvalidRequest
+
     named: dict[str, Iterable[int]] = {
         "logit_bias": request.sampling.logit_bias,
         "continue_ids": request.continue_ids,
@@ -82,12 +101,27 @@ def check_fits(request: Request) -> None:
             code = "invalid_sampling" if field == "logit_bias" else "invalid_request"
             message = f"{field} names token {unknown}; the vocabulary has {model.vocab_size} tokens"
             raise InvalidRequest(code, message, field)
-    whole = with_instructions(request)
-    if _longest(whole) < model.window:
-        return
-    count = len(chat.render(_tokenizer(model.path), whole)[1])
-    if count >= model.window:
-        raise PromptTooLong(
-            f"The prompt has {count} tokens; the context window holds {model.window} with at least one of output. "
-            "Shorten the prompt."
-        )
+
+
+def _too_long(count: int, window: int, most: int | None) -> PromptTooLong:
+    from engine.errors import PromptTooLong
+
+    if most is not None and most < window:
+        return PromptTooLong(f"The text has {count} tokens; this page looks at {most} at most. Shorten it.")
+    return PromptTooLong(
+        f"The prompt has {count} tokens; the context window holds {window} with at least one of output. "
+        "Shorten the prompt."
+    )
+
+
+def size_fault(body: Mapping[str, Any], *, most: int | None = None) -> str:
+    """What a form says about a prompt or messages that can't be read, most often for their length; else nothing."""
+    from engine import Request
+    from engine.errors import EngineError
+
+    asked = {name: body[name] for name in PROMPT_KEYS if body.get(name)}
+    try:
+        check_fits(Request.from_dict(asked), most=most)
+    except EngineError as error:
+        return error.message
+    return ""

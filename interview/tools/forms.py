@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 
 from interview.plain_text import is_blank, storable
+from interview.runs.kinds import InputRefused
 from interview.tools.kind import PROMPT, ROUNDS, check
 from interview.tools.registry import tools
 
@@ -54,6 +55,16 @@ class ToolsForm(forms.Form):
         if len(allowed) > MOST:
             raise forms.ValidationError(f"{len(allowed)} tools; {MOST} is the limit.")
         return allowed
+
+    def clean(self) -> dict[str, Any]:
+        """What only the whole request shows, such as its size with the declarations, is told here too."""
+        data = super().clean() or self.cleaned_data
+        if not self.errors:
+            try:
+                self.request_body()
+            except InputRefused as refusal:
+                self.add_error("prompt", str(refusal))
+        return data
 
     def request_body(self) -> dict[str, Any]:
         """The run's input."""

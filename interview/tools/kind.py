@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from interview.runs.fits import size_fault
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 from interview.runs.models import Run
 from interview.tools.dispose import AWAITING, Call, Talk, dispose
@@ -137,11 +138,12 @@ def check(body: JSON) -> JSON:
         not isinstance(allowed, list)
         or not allowed
         or len(allowed) > 6
-        or not all(name in tools() for name in allowed)
+        or not all(isinstance(name, str) and name in tools() for name in allowed)
     ):
         raise InputRefused("invalid_input", f"allowed must be 1 to 6 of {', '.join(tools())}.", ("allowed",))
     if not isinstance(rounds, int) or isinstance(rounds, bool) or not 1 <= rounds <= ROUNDS:
         raise InputRefused("invalid_input", f"rounds must be 1 to {ROUNDS}.", ("rounds",))
+    _check_size(messages, allowed)
     return {
         "messages": messages,
         "allowed": list(dict.fromkeys(allowed)),
@@ -149,6 +151,13 @@ def check(body: JSON) -> JSON:
         "sampling": _sampling(body.get("sampling", {})),
         "own_words": messages[0]["content"],
     }
+
+
+def _check_size(messages: list[JSON], allowed: list[str]) -> None:
+    """The declarations are part of the prompt. Raises InputRefused."""
+    declared = [found.declaration for name in dict.fromkeys(allowed) if (found := find(name))]
+    if fault := size_fault({"messages": messages, "tools": declared}):
+        raise InputRefused("prompt_too_long", f"{fault} Or allow fewer tools.", ("messages",))
 
 
 def _text(messages: Any) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from engine.errors import EngineError, InvalidRequest
-from engine.schemas import Unenforceable, check_enforceable, parse_json
+from engine.schemas import Unenforceable, check_constraint, check_enforceable, parse_json
+from engine.types import Request
 
 
 @pytest.mark.parametrize(
@@ -27,6 +28,26 @@ def test_a_keyword_no_grammar_holds_is_named(schema: Any, keywords: tuple[str, .
         check_enforceable(schema)
     assert caught.value.keywords == keywords
     assert caught.value.code == "unsupported_schema"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"regex": "("},
+        {"regex": "a{9999999}"},
+        {"grammar": "x"},
+        {"grammar": "start: nope"},
+        {"schema": {"not": {}}},
+    ],
+)
+def test_a_constraint_that_no_grammar_holds_is_refused_without_a_model(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidRequest):
+        check_constraint(Request(prompt="a", **given))
+
+
+@pytest.mark.parametrize("given", [{}, {"regex": "a+"}, {"grammar": 'start: "a" | "b"'}, {"choices": ("a",)}])
+def test_a_constraint_that_can_be_held_passes(given: dict[str, Any]) -> None:
+    check_constraint(Request(prompt="a", **given))
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from interview.playground.attention.form import LONGEST, layer_fault
 from interview.playground.attention.seen import shown
-from interview.playground.kinds import engine_request, refuse_blank, short
+from interview.playground.kinds import check_text, engine_request, short
 from interview.runs.chain import canonical_hash
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
 if TYPE_CHECKING:
     from engine.observe import Observation
 
-LONGEST = 64
 MOST_HEADS = 31
 SHAPE = ("n_layers", "n_heads", "n_kv_heads", "head_dim", "vocab_size", "context_length")
 
@@ -66,11 +66,9 @@ def check(body: JSON) -> JSON:
     layer = body.get("layer")
     if not isinstance(layer, int) or isinstance(layer, bool) or layer < 0:
         raise InputRefused("invalid_request", "layer is a whole number from 0.", ("layer",))
-    try:
-        engine_request({key: value for key, value in body.items() if key != "layer"})
-    except RunFailed as error:
-        raise InputRefused("invalid_request", str(error)) from error
-    refuse_blank(body)
+    if fault := layer_fault(layer):
+        raise InputRefused("invalid_request", fault, ("layer",))
+    check_text(body, ("layer",), most=LONGEST)
     return body
 
 

@@ -8,6 +8,7 @@ from django import forms
 
 from interview.plain_text import is_blank, storable
 from interview.playground.sampling_form import real, whole
+from interview.runs.fits import size_fault
 
 MOST_PROMPTS, LONGEST_PROMPT, TOTAL = 6, 500, 60
 EXAMPLE = "What is 2 + 2? Answer with the number.\nName the capital of France.\nIs a whale a fish? Answer yes or no."
@@ -42,6 +43,9 @@ class PinForm(forms.Form):
             raise forms.ValidationError("Write at least one prompt that can be seen.")
         if len(lines) > MOST_PROMPTS or max(map(len, lines)) > LONGEST_PROMPT:
             raise forms.ValidationError(f"At most {MOST_PROMPTS} prompts of {LONGEST_PROMPT} characters.")
+        for line in lines:
+            if fault := size_fault({"messages": [{"role": "user", "content": line}]}):
+                raise forms.ValidationError(f"“{line[:40]}”: {fault}")
         return lines
 
     def clean(self) -> dict[str, Any]:

@@ -10,8 +10,10 @@ from interview.calculators.formulas.sampling_steps import Settings
 from interview.plain_text import is_blank, storable
 from interview.playground.forms import MODES
 from interview.playground.sampling_form import ORDERS
+from interview.runs.fits import size_fault
 
 PROMPT_LIMIT = 4000
+LONGEST = 1024  # tokens
 
 
 class TextForm(forms.Form):
@@ -35,6 +37,12 @@ class TextForm(forms.Form):
         if is_blank(prompt):
             raise forms.ValidationError("Write a text: this one holds nothing that can be seen.")
         return storable(prompt)
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        if not self.errors and (fault := size_fault(self.request_body(), most=LONGEST)):
+            self.add_error("prompt", fault)
+        return data
 
     def request_body(self) -> dict[str, Any]:
         """The run's input."""

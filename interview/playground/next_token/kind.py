@@ -7,7 +7,8 @@ import secrets
 import time
 from typing import TYPE_CHECKING, Any
 
-from interview.playground.kinds import engine_request, refuse_blank, short
+from interview.playground.kinds import check_text, engine_request, short
+from interview.playground.next_token.form import LONGEST
 from interview.playground.next_token.packed import pack
 from interview.playground.next_token.seen import shown
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from engine import Engine, Sampling
 
 SHOWN = 60
-LONGEST = 1024
 SHOWN_TOKENS = 200
 TRACED = 20
 
@@ -146,18 +146,21 @@ def _tokens(engine: Engine, ids: list[int]) -> list[list[object]]:
 
 def check(body: JSON) -> JSON:
     """An input that came through the API."""
-    extra = {"previous", "draw"} & set(body)
     draw = body.get("draw", {})
-    if "previous" in extra or not isinstance(draw, dict) or set(draw) - {"seed"}:
+    if not isinstance(draw, dict) or set(draw) - {"seed"} or not _is_seed(draw.get("seed")):
         raise InputRefused(
-            "invalid_request", "draw is an object with a seed or empty; previous is the page's own."
+            "invalid_request", "draw is an object: empty, or with a seed, a whole number from 0.", ("draw",)
         )
+    check_text(body, ("sampling", "draw"), most=LONGEST)
     try:
         engine_request({key: value for key, value in body.items() if key != "draw"})
     except RunFailed as error:
-        raise InputRefused("invalid_request", str(error)) from error
-    refuse_blank(body)
+        raise InputRefused("invalid_request", str(error), ("sampling",)) from error
     return body
+
+
+def _is_seed(value: object) -> bool:
+    return value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63)
 
 
 register(

@@ -13,6 +13,7 @@ from interview.plain_text import storable
 from interview.playground import bench
 from interview.playground.next_token import seen
 from interview.playground.next_token.form import (
+    LONGEST,
     NEUTRAL,
     PROMPT_LIMIT,
     DialForm,
@@ -20,6 +21,7 @@ from interview.playground.next_token.form import (
     TextForm,
     text_values,
 )
+from interview.runs.fits import size_fault
 from interview.runs.models import SUCCEEDED, Run
 
 NEXT_TOKEN = bench.Bench("next-token", "next-token", "playground/next_token.html")
@@ -87,13 +89,21 @@ def next_token_step(request: HttpRequest) -> HttpResponse:
         context = {**_seen(request, source), "dials": form}
         return bench.show(request, NEXT_TOKEN, text, run=source, status=422, context=context)
     body = _stepped(source, form.cleaned_data, form.sampling())
-    run, status = bench.enqueue(request, NEXT_TOKEN, form, body)
+    run, status = _queued(request, form, body)
     if run:
         return bench.to_run(NEXT_TOKEN, run)
     text = TextForm({**text_values(source.input), "idempotency_key": bench.new_key()})
     text.is_valid()
     text.add_error(None, " ".join(str(message) for message in form.non_field_errors()))
     return bench.show(request, NEXT_TOKEN, text, run=source, status=status, context=_seen(request, source))
+
+
+def _queued(request: HttpRequest, form: StepForm, body: dict[str, Any]) -> tuple[Run | None, int]:
+    """The next step's run, unless the text has grown past what the page looks at."""
+    if fault := size_fault(body, most=LONGEST):
+        form.add_error(None, fault)
+        return None, 422
+    return bench.enqueue(request, NEXT_TOKEN, form, body)
 
 
 def _stepped(source: Run, data: dict[str, Any], sampling: dict[str, Any]) -> dict[str, Any]:

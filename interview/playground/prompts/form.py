@@ -10,6 +10,7 @@ from interview.plain_text import is_blank, storable
 from interview.playground.models import PromptVersion
 from interview.playground.prompts.templates import LONGEST_VALUE, TemplateRefused, rendered, variables
 from interview.playground.sampling_form import real, whole
+from interview.runs.fits import size_fault
 
 EXAMPLE_SYSTEM = "You answer in {{ language }}, in one short paragraph."
 EXAMPLE_BODY = """{% if context %}Use these notes:
@@ -117,15 +118,20 @@ class FillForm(forms.Form):
             return
         if is_blank(self.body):
             self.add_error(None, "The filled-in prompt is empty. Fill in a variable.")
+        elif fault := size_fault({"messages": self._messages()}):
+            self.add_error(None, fault)
 
-    def request_body(self) -> dict[str, Any]:
-        """The run's input: what is sent, and which template it came from."""
+    def _messages(self) -> list[dict[str, str]]:
         messages = [{"role": "user", "content": self.body}]
         if not is_blank(self.system):
             messages.insert(0, {"role": "system", "content": self.system})
+        return messages
+
+    def request_body(self) -> dict[str, Any]:
+        """The run's input: what is sent, and which template it came from."""
         version = self.version
         return {
-            "messages": messages,
+            "messages": self._messages(),
             "sampling": {
                 "temperature": self.cleaned_data["temperature"],
                 "max_tokens": self.cleaned_data["max_tokens"],

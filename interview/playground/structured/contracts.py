@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -130,7 +131,7 @@ def own_model(fields: Sequence[JSON], rule: JSON | None) -> type[Contract]:
 def _ruled(model: type[Contract], small: str, large: str) -> type[Contract]:
     class Ruled(model):  # type: ignore[misc, valid-type]  # made at run time
         @model_validator(mode="after")
-        def hold(self) -> Ruled:
+        def _in_order(self) -> Ruled:
             low, high = getattr(self, small), getattr(self, large)
             if low is not None and high is not None and low > high:
                 raise ValueError(f"{small} is above {large}")
@@ -140,15 +141,30 @@ def _ruled(model: type[Contract], small: str, large: str) -> type[Contract]:
 
 
 def _annotation(row: JSON) -> Any:
+    low, high = row.get("low"), row.get("high")
     if row.get("choices"):
-        kind: Any = Literal[tuple(row["choices"])]
+        kind: Any = Literal[tuple(choice_of(row["type"], choice) for choice in row["choices"])]
+    elif row["type"] == "text":
+        shortest = int(low or 0)
+        longest = max(200, shortest) if high is None else int(high)
+        kind = Annotated[str, Field(min_length=shortest, max_length=longest)]
     else:
-        bounds = {"ge": row.get("low"), "le": row.get("high")}
-        given = {key: value for key, value in bounds.items() if value is not None}
-        if row["type"] == "text":
-            given = {"max_length": int(row["high"]) if row.get("high") is not None else 200}
+        given = {key: value for key, value in (("ge", low), ("le", high)) if value is not None}
         kind = Annotated[TYPES[row["type"]], Field(**given)] if given else TYPES[row["type"]]
     return kind if row["required"] else kind | None
+
+
+def choice_of(kind: str, text: str) -> str | int | float:
+    """A choice as a value of its field's type. Raises ValueError for a text that is none."""
+    if kind not in ("whole number", "number"):
+        return text
+    try:
+        number = int(text) if kind == "whole number" else float(text)
+    except ValueError:
+        raise ValueError(f"the choice {text!r} is no {kind}") from None
+    if not math.isfinite(number):
+        raise ValueError(f"the choice {text!r} is no {kind}")
+    return number
 
 
 def model_of(body: JSON) -> type[Contract] | None:

@@ -9,7 +9,8 @@ from django import forms
 
 from interview.plain_text import is_blank, storable, storable_json
 from interview.playground.structured.contracts import CONTRACTS, TYPES
-from interview.playground.structured.kind import LONGEST, TEXT, TRIALS, check
+from interview.playground.structured.given import LONGEST, TEXT, TRIALS
+from interview.playground.structured.kind import check
 from interview.runs.kinds import InputRefused
 
 ROWS = 4
@@ -90,7 +91,8 @@ class StructuredForm(forms.Form):
         try:
             data["body"] = check(self._body(data))
         except InputRefused as refusal:
-            field = "schema" if data["contract"] == "schema" else "contract"
+            own = data["contract"] == "schema"
+            field = "schema" if own else "source" if refusal.code == "prompt_too_long" else "contract"
             self.offers_unconstrained = refusal.code == "unsupported_schema"
             hint = (
                 " Turn the constraint off to decode freely, validate and retry."
@@ -125,17 +127,9 @@ class StructuredForm(forms.Form):
 
     def _model(self, data: dict[str, Any]) -> dict[str, Any]:
         rows = [self._row(data, row) for row in range(ROWS) if data.get(f"name{row}")]
-        names = {
-            row["name"] for row in rows if row["type"] in ("number", "whole number") and not row["choices"]
-        }
         small, large = data.get("small", ""), data.get("large", "")
-        if (small or large) and not {small, large} <= names:
+        if bool(small) != bool(large):
             raise InputRefused("invalid_rule", "The rule names two number fields of the model")
-        for row in rows:
-            if row["low"] is not None and row["high"] is not None and row["low"] > row["high"]:
-                raise InputRefused("invalid_field", f"{row['name']}: at least is above at most")
-        if not rows:
-            raise InputRefused("invalid_field", "Name at least one field of your model below")
         return {"fields": rows, "rule": {"small": small, "large": large} if small else None}
 
     def _row(self, data: dict[str, Any], row: int) -> dict[str, Any]:

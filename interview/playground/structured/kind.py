@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from interview.playground.kinds import engine_request
 from interview.playground.many import traced
-from interview.playground.structured.contracts import CONTRACTS, TYPES, model_of, schema_of
+from interview.playground.structured.contracts import model_of, schema_of
+from interview.playground.structured.given import checked
 from interview.playground.structured.pipeline import (
     RETRIES,
     Attempt,
@@ -17,15 +18,12 @@ from interview.playground.structured.pipeline import (
     system_prompt,
 )
 from interview.playground.structured.seen import shown
+from interview.runs.fits import check_fits
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
 if TYPE_CHECKING:
     from engine import Result
     from engine.handle import Handle
-
-CONDITIONS = ("constrained", "unconstrained")
-TRIALS, LONGEST, TEXT, FIELDS = 12, 400, 6_000, 8
-KEYS = {"messages", "contract", "schema", "fields", "rule", "source", "conditions", "trials", "max_tokens", "temperature", "seed"}  # fmt: skip
 
 
 def structured(job: Job) -> JSON:
@@ -70,7 +68,7 @@ class Bench:
     def condition(self, name: str) -> JSON:
         """All trials of one condition, in waves: the first texts together, then the retries together."""
         body = self.job.input
-        talks = [[{"role": "system", "content": system_prompt(self.schema)}, *body["messages"]] for _ in range(body["trials"])]  # fmt: skip
+        talks = [first_messages(body) for _ in range(body["trials"])]
         trials: list[list[Attempt]] = [[] for _ in talks]
         for wave in range(1 + RETRIES):
             open_trials = [i for i, attempts in enumerate(trials) if not attempts or not attempts[-1].valid]
@@ -154,69 +152,23 @@ class Bench:
 
 def check(body: JSON) -> JSON:
     """An input as it is stored, from the form or the API: complete, bounded, its schema the contract's own."""
-    from engine import EngineError
+    from engine import EngineError, Request
     from engine.schemas import check_enforceable, check_schema
 
-    _check_shape(body)
-    made = {"fields": [], "rule": None, **body}
+    made = checked(body)
+    model = model_of(made)
+    made["schema"] = schema_of(model) if model is not None else made["schema"]
     try:
-        model = model_of(made)
-        made["schema"] = schema_of(model) if model is not None else made["schema"]
         (check_enforceable if "constrained" in made["conditions"] else check_schema)(made["schema"])
+        check_fits(Request.from_dict({"messages": first_messages(made)}))
     except EngineError as error:
-        raise InputRefused(error.code, error.message, ("schema",)) from error
+        raise InputRefused(error.code, error.message, (getattr(error, "field", None) or "schema",)) from error
     return made
 
 
-def _check_shape(body: JSON) -> None:
-    unknown = sorted(set(body) - KEYS)
-    if unknown:
-        raise InputRefused("unknown_key", f"Unknown key {unknown[0]!r}. Allowed: {', '.join(sorted(KEYS))}.", (unknown[0],))  # fmt: skip
-    wrong = [name for name, fine in _fine(body).items() if not fine]
-    if wrong:
-        allowed = (
-            f"contract: {', '.join(CONTRACTS)}, schema or model; conditions: {', '.join(CONDITIONS)}; trials: 1 to {TRIALS}; "
-            f"max_tokens: 1 to {LONGEST}; temperature: 0 to 5; seed: 0 or more; source and messages: text up to {TEXT}"
-        )
-        raise InputRefused("invalid_input", f"{wrong[0]} can't be used. Allowed: {allowed}.", (wrong[0],))
-
-
-def _fine(body: JSON) -> dict[str, bool]:
-    def whole(name: str, low: int, high: int) -> bool:
-        value = body.get(name)
-        return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
-
-    conditions, temperature = body.get("conditions"), body.get("temperature")
-    return {
-        "contract": body.get("contract") in {*CONTRACTS, "schema", "model"},
-        "schema": body.get("contract") != "schema" or isinstance(body.get("schema"), dict | bool),
-        "fields": body.get("contract") != "model" or _fields_fine(body.get("fields")),
-        "messages": _messages_fine(body.get("messages")),
-        "source": isinstance(body.get("source"), str) and len(body["source"]) <= TEXT,
-        "conditions": isinstance(conditions, list) and bool(conditions) and set(conditions) <= set(CONDITIONS),
-        "trials": whole("trials", 1, TRIALS),
-        "max_tokens": whole("max_tokens", 1, LONGEST),
-        "seed": whole("seed", 0, 2**53),
-        "temperature": isinstance(temperature, int | float) and not isinstance(temperature, bool) and 0 <= temperature <= 5,
-    }  # fmt: skip
-
-
-def _messages_fine(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and 0 < len(value) <= 8
-        and all(isinstance(m, dict) and set(m) == {"role", "content"} and isinstance(m["content"], str) and len(m["content"]) <= TEXT for m in value)
-    )  # fmt: skip
-
-
-def _fields_fine(value: Any) -> bool:
-    names = [row.get("name") for row in value] if isinstance(value, list) and all(isinstance(r, dict) for r in value) else []  # fmt: skip
-    return (
-        0 < len(names) <= FIELDS
-        and len(set(names)) == len(names)
-        and all(isinstance(n, str) and n.isidentifier() and not n.startswith("_") for n in names)
-        and all(row.get("type") in TYPES and isinstance(row.get("required"), bool) for row in value)
-    )
+def first_messages(body: JSON) -> list[JSON]:
+    """What every first text answers: the schema, then the messages."""
+    return [{"role": "system", "content": system_prompt(body["schema"])}, *body["messages"]]
 
 
 register(

@@ -10,6 +10,7 @@ from django import forms
 from interview.plain_text import is_blank, storable
 from interview.playground.forms import MODES
 from interview.playground.trials.checks import NEEDS_TEXT, RULES, first_number
+from interview.runs.fits import size_fault
 
 PROMPT_LIMIT = 4000
 SETTINGS = 4
@@ -108,6 +109,8 @@ class TrialsForm(forms.Form):
             self.add_error("wanted", "Write a number.")
         if not self.errors:
             self._check_settings(data)
+        if not self.errors and (fault := size_fault(self.asked())):
+            self.add_error("prompt", fault)
         return data
 
     def _check_settings(self, data: dict[str, Any]) -> None:
@@ -132,16 +135,18 @@ class TrialsForm(forms.Form):
                 )
         return found
 
+    def asked(self) -> dict[str, Any]:
+        """The prompt as it is sent."""
+        prompt = self.cleaned_data["prompt"]
+        if self.cleaned_data["mode"] == "raw":
+            return {"prompt": prompt}
+        return {"messages": [{"role": "user", "content": prompt}]}
+
     def request_body(self) -> dict[str, Any]:
         """The run's input."""
         data = self.cleaned_data
-        asked: dict[str, Any] = (
-            {"prompt": data["prompt"]}
-            if data["mode"] == "raw"
-            else {"messages": [{"role": "user", "content": data["prompt"]}]}
-        )
         return {
-            **asked,
+            **self.asked(),
             "settings": self.settings(),
             "trials": data["trials"],
             "max_tokens": data["max_tokens"],

@@ -6,9 +6,9 @@ import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from interview.playground.kinds import engine_request, refuse_blank
+from interview.playground.kinds import check_text, engine_request
 from interview.playground.many import ask_many, tokens_of, traced
-from interview.playground.trials.checks import NEEDS_TEXT, RULES, valid
+from interview.playground.trials.checks import NEEDS_TEXT, RULES, first_number, valid
 from interview.playground.trials.form import KNOBS, LONGEST, SETTINGS, TOTAL, TRIALS
 from interview.playground.trials.seen import shown
 from interview.playground.trials.statistics import parts_at
@@ -82,12 +82,12 @@ def check(body: JSON) -> JSON:
             f"max_tokens: 1 to {LONGEST}; seed: from 0; check: rule and text"
         )
         raise InputRefused("invalid_request", f"{faults[0]} can't be used. Allowed: {allowed}.", (faults[0],))
+    check_text(body, OWN)
     try:
         for setting in body["settings"]:
             one_request(body, setting, 0)
     except RunFailed as error:
-        raise InputRefused("invalid_request", str(error)) from error
-    refuse_blank(body)
+        raise InputRefused("invalid_request", str(error), ("settings",)) from error
     return body
 
 
@@ -104,7 +104,8 @@ def _fields(body: JSON) -> dict[str, bool]:
         and set(rule) == {"rule", "text"}
         and rule["rule"] in [name for name, _ in RULES]
         and isinstance(rule["text"], str)
-        and (bool(rule["text"].strip()) or rule["rule"] not in NEEDS_TEXT),
+        and (bool(rule["text"].strip()) or rule["rule"] not in NEEDS_TEXT)
+        and (rule["rule"] != "number" or first_number(rule["text"]) is not None),
     }
 
 

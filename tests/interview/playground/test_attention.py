@@ -95,14 +95,15 @@ def test_the_worker_says_what_is_allowed(
         execute(owner, "attention", body)
 
 
-@pytest.mark.parametrize("body", [{"prompt": "", "layer": 1}, {"prompt": "a"}, {"prompt": "a", "layer": True}, {"prompt": "a", "layer": -1}, {"prompt": "a", "layer": 1, "x": 2}])  # fmt: skip
+@pytest.mark.parametrize("body", [{"prompt": "", "layer": 1}, {"prompt": "a"}, {"prompt": "a", "layer": True}, {"prompt": "a", "layer": -1}, {"prompt": "a", "layer": 1, "x": 2}, {"prompt": "a", "layer": 30}, {"prompt": "a", "layer": 1, "schema": {}}])  # fmt: skip
 def test_the_api_refuses_what_it_cannot_read(body: dict[str, Any]) -> None:
     with pytest.raises(InputRefused):
         check(body)
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("prompt", "\u200b"), ("prompt", "x" * 1001), ("layer", "-1"), ("layer", "")]
+    ("name", "value"),
+    [("prompt", "\u200b"), ("prompt", "x" * 1001), ("layer", "-1"), ("layer", ""), ("layer", "30")],
 )
 def test_a_bad_value_is_named(owner_client: Client, name: str, value: str) -> None:
     sent = {"prompt": TEXT, "layer": "3", "idempotency_key": "k", name: value}

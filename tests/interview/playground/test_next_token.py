@@ -179,7 +179,9 @@ def test_a_visitor_may_read_a_text(anonymous_client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [{"prompt": ""}, {"prompt": "a", "draw": 3}, {"prompt": "a", "draw": {"x": 1}}, {"prompt": "a", "previous": "x"}, {"top": 3}]
+    "body", [{"prompt": ""}, {"prompt": "a", "draw": 3}, {"prompt": "a", "draw": {"x": 1}}, {"prompt": "a", "previous": "x"}, {"top": 3},
+             {"prompt": "a", "draw": {"seed": "x"}}, {"prompt": "a", "draw": {"seed": []}}, {"prompt": "a", "draw": {"seed": -1}},
+             {"prompt": "a", "draw": {"seed": True}}, {"prompt": "a", "schema": {}}, {"prompt": "a", "sampling": {"temperature": -1}}]
 )  # fmt: skip
 def test_the_api_refuses_what_it_cannot_read(body: dict[str, Any]) -> None:
     with pytest.raises(InputRefused):

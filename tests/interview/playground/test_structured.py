@@ -170,7 +170,7 @@ def test_what_cannot_be_enforced_is_named_and_another_way_offered(owner_client: 
     ("schema", "words"),
     [
         ("{", "This is no JSON"),
-        ("", "contract:"),
+        ("", "Give a JSON schema: an object."),
         ('{"type": "strnig"}', "not a JSON schema"),
         ('{"$ref": "#"}', "without end"),
         ('{"enum": []}', "Unsatisfiable"),
@@ -233,11 +233,49 @@ def test_bad_input_keeps_what_was_typed(owner_client: Client, changes: dict[str,
 
 @pytest.mark.parametrize(
     "changes",
-    [{"trials": 13}, {"conditions": []}, {"conditions": ["x"]}, {"contract": "x"}, {"source": 3}, {"more": 1}, {"messages": []}],
+    [{"trials": 13}, {"conditions": []}, {"conditions": ["x"]}, {"contract": "x"}, {"source": 3}, {"more": 1}, {"messages": []},
+     {"contract": []}, {"contract": {}}, {"conditions": [[]]}, {"conditions": ["constrained", "constrained"]}, {"temperature": True},
+     {"messages": [{"role": [], "content": "x"}]}, {"messages": [{"role": "tool", "content": "x"}]}, {"temperature": float("nan")},
+     {"contract": "schema"}, {"contract": "schema", "schema": []}, {"contract": "model"}, {"contract": "model", "fields": 3}],
 )  # fmt: skip
 def test_the_api_refuses_what_the_form_refuses(changes: dict[str, Any]) -> None:
     with pytest.raises(InputRefused):
         check({**BODY, **changes})
+
+
+FIELD: dict[str, Any] = {"name": "size", "type": "whole number", "required": True}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"name": []}, "name"), ({"name": "model_config"}, "can't name a field"), ({"name": "copy"}, "can't name a field"),
+        ({"name": "two words"}, "can't name a field"), ({"type": []}, "type"), ({"type": "date"}, "type"), ({"low": "a"}, "low"),
+        ({"low": 5, "high": 1}, "at least is above at most"), ({"high": float("inf")}, "high"), ({"choices": "1,2"}, "choices"),
+        ({"choices": ["1", "many"]}, "'many' is no whole number"), ({"type": "text", "high": -1}, "0 to 10000"),
+        ({"type": "text", "high": 2.5}, "0 to 10000"), ({"type": "yes or no", "low": 1}, "neither bounds nor choices"),
+        ({"required": 1}, "required"), ({"extra": 1}, "Unknown key 'extra'"),
+    ],
+)  # fmt: skip
+def test_a_field_that_no_model_can_have_is_named(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputRefused, match=said):
+        check({**BODY, "contract": "model", "fields": [{**FIELD, **change}]})
+
+
+@pytest.mark.parametrize("rule", [{}, [], {"small": "size", "large": 3}, {"small": "size", "large": "other"}])
+def test_a_rule_names_two_numbers(rule: Any) -> None:
+    with pytest.raises(InputRefused):
+        check({**BODY, "contract": "model", "fields": [FIELD], "rule": rule})
+
+
+def test_bounds_and_choices_reach_the_schema() -> None:
+    fields = [
+        {**FIELD, "choices": ["1", "2"]},
+        {"name": "word", "type": "text", "required": True, "low": 2, "high": 3},
+    ]
+    properties = check({**BODY, "contract": "model", "fields": fields})["schema"]["properties"]
+    assert properties["size"]["enum"] == [1, 2] and properties["size"]["type"] == "integer"
+    assert (properties["word"]["minLength"], properties["word"]["maxLength"]) == (2, 3)
 
 
 def test_a_cancelled_run_ends_cancelled(owner: User) -> None:

@@ -112,7 +112,7 @@ def test_a_bad_value_is_named_and_the_rest_kept(
     "change",
     [{"settings": []}, {"settings": [{"temperature": 0}] * 5}, {"settings": [{"heat": 1}]}, {"settings": [{"temperature": -1}]},
      {"trials": 51}, {"trials": True}, {"max_tokens": 0}, {"seed": -1}, {"check": {"rule": "x", "text": ""}}, {"check": None},
-     {"check": {"rule": "equals", "text": ""}}, {"messages": []}, {"messages": [{"role": "user", "content": " "}]}, {"extra": 1}],
+     {"check": {"rule": "equals", "text": ""}}, {"check": {"rule": "number", "text": "four"}}, {"schema": {}}, {"messages": []}, {"messages": [{"role": "user", "content": " "}]}, {"extra": 1}],
 )  # fmt: skip
 def test_the_api_refuses_what_it_cannot_read(change: dict[str, Any]) -> None:
     with pytest.raises(InputRefused):

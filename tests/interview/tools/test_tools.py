@@ -243,6 +243,7 @@ def test_over_quota_says_so(owner: User, owner_client: Client, settings: Any) ->
         {"messages": [], "allowed": ["convert"]},
         {"messages": [{"role": "system", "content": "x"}], "allowed": ["convert"]},
         {"messages": [{"role": "user", "content": "x"}], "allowed": ["rm"]},
+        {"messages": [{"role": "user", "content": "x"}], "allowed": [[]]},
         {"messages": [{"role": "user", "content": "x"}], "allowed": ["convert"], "rounds": 99},
         {"messages": [{"role": "user", "content": "x"}], "allowed": ["convert"], "own_words": "AB-3456"},
         {"messages": [{"role": "user", "content": "x"}], "allowed": ["convert"], "earlier": []},
