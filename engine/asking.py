@@ -160,7 +160,7 @@ class Asking:
         texts = {p.id: p.text for p in passages}
         found = []
         for text, citation in stated:
-            claim = judged(text, citation, texts, self.embedder.knows, self.thresholds.share)
+            claim = judged(text, citation, texts, self.thresholds.share)
             self.tell("claim", asdict(claim))
             found.append(claim)
         return tuple(found)

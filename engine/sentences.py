@@ -7,7 +7,7 @@ import re
 # A break may follow these; what ends in an abbreviation or an initial is no end.
 BREAK = re.compile(r"[.!?…。！？]+[\"'”’)\]]*\s+|\n\s*\n|\n(?=\s*(?:[-*•#|]|\d+[.)]))|[。！？]")
 NO_END = re.compile(
-    r"(?:\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|vs|etc|approx|ca|c|cf|al|Jr|Sr|Inc|Ltd|Co|Gen|Col|Sgt|e\.g|i\.e))\.\s+$"
+    r"(?:\b(?:(?<!°)(?<!° )[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|No|Fig|vs|etc|approx|ca|c|cf|al|Jr|Sr|Inc|Ltd|Co|Gen|Col|Sgt|e\.g|i\.e))\.\s+$"
 )
 MAX_SENTENCE = 600
 

@@ -1,6 +1,7 @@
 """Does a quote support a claim? The quote must stand in the passage; numbers, names, negation and direction agree.
 
-The rules on negation, direction and numbers are the grader's own (`polarity`, `alignment`, `quantities`).
+How numbers and the reach of negations are read is the grader's (`quantities`, `polarity`); `agreement` holds predicate
+against predicate.
 """
 
 from __future__ import annotations
@@ -9,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.alignment import Known, align, coverage, flips
+from engine.agreement import disagreement
 from engine.answers import Citation, Claim
-from engine.clauses import Clause, clauses, content_word, sentences
+from engine.clauses import content_word
 from engine.normalise import Normalised, normalise
 from engine.quantities import Quantity, quantities
 from engine.sentences import around, sentence_spans
@@ -21,7 +22,6 @@ from engine.words import words
 
 NAME = re.compile(r"[^\W\d_][\w'’-]*")
 SAME, ROUGHLY = 1e-6, 0.05  # how far a number may be off; the second where the claim says "about"
-NEAR_ENOUGH = 0.34  # share of a claim's words below which a clause of the quote is about something else
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
 
-def verify(claim: str, citation: Citation, passage: str, known: Known, enough: float) -> Verdict:
+def verify(claim: str, citation: Citation, passage: str, enough: float) -> Verdict:
     """Judges a claim by the sentences round its citation. `enough` is the share of its words they must have."""
     if passage[citation.start : citation.end] != citation.text or not citation.text.strip():
         return Verdict(False, "the quote is not in the passage", 0.0)
@@ -67,8 +67,10 @@ def verify(claim: str, citation: Citation, passage: str, known: Known, enough: f
         return Verdict(False, f"the passage doesn't give {missing}", share)
     if name := missing_name(said, normalise(passage)):
         return Verdict(False, f"the passage doesn't name {name}", share)
-    if reversed_(said.text, near.text, known):
-        return Verdict(False, "the passage says the opposite", share)
+    if said.text.strip() in (near.text[s:e] for s, e in sentence_spans(near.text)):
+        return Verdict(True, "", share)
+    if why := disagreement(said.text, near.text, normalise(passage[:start]).text):
+        return Verdict(False, why, share)
     if share < enough:
         return Verdict(False, "the passage doesn't say so", share)
     return Verdict(True, "", share)
@@ -84,11 +86,10 @@ def _share(said: Normalised, evidence: Normalised) -> float:
 def missing_number(claim: str, evidence: str) -> str:
     """The first number of the claim that the evidence doesn't have, '' when all are there."""
     there = quantities(evidence)
-    digits = set(re.findall(r"\d+", evidence))
+    digits = {found.replace(",", "") for found in re.findall(r"\d+(?:,\d{3})*", evidence)}
     for wanted in quantities(claim):
         written = claim[wanted.start : wanted.end].strip()
-        plain = re.fullmatch(r"\d+", written)
-        if plain and written in digits:
+        if re.fullmatch(r"\d+(?:,\d{3})*", written) and written.replace(",", "") in digits:
             continue
         if not any(_same(wanted, found) for found in there):
             return written
@@ -121,21 +122,6 @@ def _known_as_name(word: str, text: str) -> bool:
     return any(c.isupper() for c in word[1:]) and len(text) > 0
 
 
-def reversed_(claim: str, evidence: str, known: Known) -> bool:
-    """True when the clause of the evidence that is nearest to a clause of the claim says the opposite."""
-    return any(_against(part, evidence, known) for part in sentences(claim))
-
-
-def _against(part: Clause, evidence: str, known: Known) -> bool:
-    best, turned = 0.0, False
-    for clause in (*sentences(evidence), *clauses(evidence)):
-        pairs = align(clause, part, known)
-        share = coverage(part, pairs)
-        if share > best:
-            best, turned = share, bool(flips(clause, part, pairs))
-    return turned and best >= NEAR_ENOUGH
-
-
 def split_claims(answer: str) -> list[str]:
     """The sentences of an answer, as they stand in it."""
     return [answer[start:end] for start, end in sentence_spans(answer)]
@@ -155,11 +141,9 @@ def cite(claim: str, passages: Sequence[Passage], scores: Sequence[float] | None
     return best[2] if best else None
 
 
-def judged(
-    claim: str, citation: Citation | None, texts: dict[str, str], known: Known, enough: float
-) -> Claim:
+def judged(claim: str, citation: Citation | None, texts: dict[str, str], enough: float) -> Claim:
     """The claim with its verdict; without a citation, or with one of an unknown passage, it has no support."""
     if citation is None or citation.passage not in texts:
         return Claim(claim, False, None, "no passage says anything like it")
-    verdict = verify(claim, citation, texts[citation.passage], known, enough)
+    verdict = verify(claim, citation, texts[citation.passage], enough)
     return Claim(claim, verdict.supported, citation, verdict.why)

@@ -26,7 +26,7 @@ def sentence(words: str, text: str = BRIDGE) -> Citation:
 
 
 def verdict(claim: str, words: str, text: str = BRIDGE) -> tuple[bool, str]:
-    found = verify(claim, sentence(words, text), text, lambda _: False, 0.5)
+    found = verify(claim, sentence(words, text), text, 0.5)
     return found.supported, found.why
 
 
@@ -57,7 +57,7 @@ def test_what_the_passage_says_is_supported(claim: str, words: str) -> None:
         ("It was not designed by Ann Lee.", "Ann Lee", "the passage says the opposite"),
         ("Traffic does pay a toll.", "does not pay", "the passage says the opposite"),
         ("A higher toll increases traffic.", "reduces", "the passage says the opposite"),
-        ("Penguins live on ice and eat fish.", "Ann Lee", "the passage doesn't say so"),
+        ("Penguins live on ice and eat fish.", "Ann Lee", "the passage doesn't say “on ice and eat fish”"),
     ],
 )
 def test_what_it_does_not_say_is_not(claim: str, words: str, why: str) -> None:
@@ -66,11 +66,9 @@ def test_what_it_does_not_say_is_not(claim: str, words: str, why: str) -> None:
 
 def test_a_citation_that_is_not_there_supports_nothing() -> None:
     made_up = Citation("a", 0, 10, "never said")
-    assert not verify("It opened in 1932.", made_up, BRIDGE, lambda _: False, 0.5).supported
-    assert (
-        judged("It opened.", Citation("z", 0, 3, "The"), {"a": BRIDGE}, lambda _: False, 0.5).citation is None
-    )
-    assert not judged("It opened.", None, {"a": BRIDGE}, lambda _: False, 0.5).supported
+    assert not verify("It opened in 1932.", made_up, BRIDGE, 0.5).supported
+    assert judged("It opened.", Citation("z", 0, 3, "The"), {"a": BRIDGE}, 0.5).citation is None
+    assert not judged("It opened.", None, {"a": BRIDGE}, 0.5).supported
 
 
 @pytest.mark.parametrize(

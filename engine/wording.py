@@ -1,0 +1,143 @@
+"""Checks of a predicate against one of the passage: contrary words, negations, orders, prepositions, shares."""
+
+from __future__ import annotations
+
+from engine.alignment import negated_words
+from engine.clauses import sentences
+from engine.contraries import ALL, DENY, FRACTIONS, LEVEL, SOLE, SOME, base, contrary, converse
+from engine.held import LEVELLED, MIXED, OPPOSITE, SWAPPED, Held, clash, pivots, preposition, sides_of
+from engine.statements import SIDES_END, Statement, Token, finite
+
+NONE = frozenset(("neither", "no", "none", "nobody"))
+
+
+def opposite(held: Held) -> str:
+    """A contrary word, where no negation makes up for it; a negation, where no contrary word does."""
+    ours, theirs = _negated(held.claim), _negated(held.said)
+    for token in held.unmatched:
+        for rival in held.rivals:
+            if clash(token, rival) and not compared(held, token, rival):
+                turned = (token.base in ours) != (rival.base in theirs)
+                if not (turned or (converse(token.base, rival.base) and changed(held, token, rival))):
+                    return OPPOSITE
+    if _negation_differs(held, ours, theirs):
+        return OPPOSITE
+    denied = [{t.base for t in s.told} & DENY for s in (held.claim, held.said)]
+    return OPPOSITE if bool(denied[0]) != bool(denied[1]) and not (ours or theirs) else ""
+
+
+def _negation_differs(held: Held, ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """By their verb where it is negated in either, else by any word: the rest of a negation reaches differs in a passive."""
+    pairs = [
+        (a.base in ours, b.base in theirs, pivots(held, a, b)) for a, b in held.pairs if a.kind != "number"
+    ]
+    verbs = [(a, b) for a, b, verb in pairs if verb and (a or b)]
+    return any(a != b for a, b in verbs or [(a, b) for a, b, _ in pairs])
+
+
+def _negated(statement: Statement) -> frozenset[str]:
+    """Words that an odd number of negations reach."""
+    first = next((t.text for t in statement.tokens), "")
+    if first in NONE:
+        verb = next((i for i in range(len(statement.tokens)) if finite(statement.tokens, i)), 0)
+        return frozenset(t.base for t in statement.tokens[verb:] if t.told)
+    inside: set[str] = set()
+    outside: set[str] = set()
+    for clause in sentences(statement.text):
+        for word, negated in zip(clause.words, negated_words(clause), strict=True):
+            (inside if negated else outside).add(base(word.text))
+    return frozenset(inside - outside)
+
+
+def compared(held: Held, token: Token, rival: Token) -> bool:
+    """True for words of a comparison or an order in time, of which `_changed_about` judges."""
+    return _before_than(held.claim, token) and _before_than(held.said, rival)
+
+
+def _before_than(statement: Statement, token: Token) -> bool:
+    than = next((t.start for t in statement.tokens if t.text == "than"), None)
+    return than is not None and token.start < than
+
+
+def order(held: Held) -> str:
+    """More than, before, after: the word and the two sides of it."""
+    for mine in SIDES_END:
+        for other in SIDES_END:
+            ours, theirs = _divided(held.claim, mine), _divided(held.said, other)
+            if ours is None or theirs is None or (mine == "than") != (other == "than"):
+                continue
+            turned = mine != other
+            if mine == "than":
+                turned = any(
+                    clash(t, r) and compared(held, t, r) for t in held.unmatched for r in held.rivals
+                )
+            crossed = _crossed(_bare(ours), _bare(theirs))
+            if turned != crossed:
+                return OPPOSITE if turned else SWAPPED
+            if mine == "than" and not crossed and ours[1] and not ours[1] & theirs[1]:
+                return MIXED
+    return ""
+
+
+def _divided(statement: Statement, at: str) -> tuple[frozenset[str], frozenset[str]] | None:
+    place = next((i for i, t in enumerate(statement.tokens) if t.text == at), None)
+    if place is None:
+        return None
+    left, right = statement.tokens[:place], statement.tokens[place + 1 :]
+    return frozenset(t.base for t in left if t.told), frozenset(t.base for t in right if t.told)
+
+
+def _crossed(
+    ours: tuple[frozenset[str], frozenset[str]], theirs: tuple[frozenset[str], frozenset[str]]
+) -> bool:
+    return bool(ours[1] & theirs[0] and ours[0] & theirs[1] and not ours[1] & theirs[1])
+
+
+def _bare(found: tuple[frozenset[str], frozenset[str]]) -> tuple[frozenset[str], frozenset[str]]:
+    """The sides without the words that both sides of the passage's comparison share."""
+    return found[0] - found[1], found[1] - found[0]
+
+
+def prepositions(held: Held) -> str:
+    """ "From 40" for "to 40", "under 16" for "over 16"."""
+    for ours, theirs in held.pairs:
+        a, b = preposition(held.claim, ours), preposition(held.said, theirs)
+        if not a:
+            continue
+        against = contrary(base(a), base(b)) or {a, b} == {"from", "to"}
+        if b and against and not {a, b} <= SIDES_END:
+            return OPPOSITE
+        if a != b and any(
+            r.kind == ours.kind != "word" and preposition(held.said, r) == a for r in held.rivals
+        ):
+            return MIXED
+    sides_taken = [
+        {t.text for t in s.tokens} & {"against", "favour", "favor"} for s in (held.claim, held.said)
+    ]
+    return OPPOSITE if all(sides_taken) and not sides_taken[0] & sides_taken[1] else ""
+
+
+def levels(held: Held) -> str:
+    """ "All" for "most", "never" for "rarely"; "only" where the passage has none."""
+    ours, theirs = _level(held.claim), _level(held.said)
+    parts = [{t.text for t in s.tokens} & FRACTIONS for s in (held.claim, held.said)]
+    if all(parts) and parts[0] != parts[1]:
+        return LEVELLED
+    if ours is not None and theirs is not None and ours != theirs and not SOME <= ours < theirs:
+        return LEVELLED
+    mine = {t.text for t in held.claim.tokens}
+    said = {t.text for t in held.said.tokens}
+    if ours == ALL and theirs is None and mine & {"always", "every", "all"}:
+        return LEVELLED
+    return LEVELLED if mine & SOLE and not said & (SOLE | {"just", "but", "except"}) else ""
+
+
+def _level(statement: Statement) -> int | None:
+    words = [t for t in statement.tokens if t.text in LEVEL]
+    return LEVEL[words[0].text] if words else None
+
+
+def changed(held: Held, ours: Token, theirs: Token) -> bool:
+    """True when the two sides of a verb and of its converse are changed about."""
+    mine, said = sides_of(held.claim, ours), sides_of(held.said, theirs)
+    return bool(mine.before & said.after and mine.after & said.before and not mine.before & said.before)
