@@ -49,6 +49,10 @@ class ChatMessage(Part):
     tool_calls: list[ToolCall] | None = None
     tool_call_id: str | None = None
     refusal: str | None = None
+    # An earlier answer handed back as it came from another server holds these, empty.
+    annotations: Annotated[list[Any], Field(max_length=0)] | None = None
+    audio: None = None
+    function_call: None = None
 
 
 class Function(Part):

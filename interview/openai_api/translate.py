@@ -23,6 +23,8 @@ CALLERS = ("invalid_", "unsupported_", "empty_")
 
 def run_input(body: ChatBody) -> JSON:
     """{"messages", "sampling", "n", …}: what the run `chat` stores. Raises Refused."""
+    if body.stream_options is not None and not body.stream:
+        raise Refused(400, "invalid_value", "stream_options needs stream: true.", "stream_options")
     made: JSON = {"messages": [_message(m, i) for i, m in enumerate(body.messages)]}
     made["sampling"] = _sampling(body)
     made["n"] = body.n or 1

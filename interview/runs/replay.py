@@ -68,12 +68,18 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replayed:
-    """How a replay came out. `doubts` are the reasons why equality could not be expected; none means it could."""
+    """How a replay came out. `doubts` are the reasons why equality could not be expected; none means it could.
+
+    `hidden` is set where the traces keep no texts: hashes then say whether the tokens are the same, not which differ;
+    `same` is None where not even they can.
+    """
 
     of: uuid.UUID
     tokens: int
     difference: Difference | None
     doubts: tuple[str, ...]
+    hidden: bool = False
+    same: bool | None = None
 
 
 def replayed(run: Run, owner: User | None) -> Replayed | None:
@@ -89,8 +95,32 @@ def replayed(run: Run, owner: User | None) -> Replayed | None:
     if len(traces) < 2:
         return None
     before, after = traces[of], traces[run.pk]
+    if any(is_hidden(trace) for trace in traces.values()):
+        tokens = (after.get("usage") or {}).get("completion_tokens", 0)
+        return Replayed(
+            of, tokens, None, doubts(before, after), hidden=True, same=hashes_agree(before, after)
+        )
     tokens = sum(len(choice) for choice in token_rows(after))
     return Replayed(of, tokens, first_difference(before, after), doubts(before, after))
+
+
+def is_hidden(trace: JSON) -> bool:
+    """Whether the tokens were replaced by their hash (TRACE_TEXT=hash)."""
+    return any(_hash_of(trace, name) for name in ("choices", "per_token"))
+
+
+def _hash_of(trace: JSON, name: str) -> str | None:
+    value = trace.get(name)
+    return value["sha256"] if isinstance(value, dict) and value.get("erased") else None
+
+
+def hashes_agree(before: JSON, after: JSON) -> bool | None:
+    """Whether two records without texts have the same tokens; None where times were hashed with them, or one has texts."""
+    for name in ("token_ids", "choices"):
+        one, two = _hash_of(before, name), _hash_of(after, name)
+        if one and two and (one == two or name == "token_ids" or before.get("kind") != "chat"):
+            return one == two
+    return None
 
 
 def token_rows(trace: JSON) -> list[list[tuple[int, str]]]:

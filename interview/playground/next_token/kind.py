@@ -42,6 +42,8 @@ def next_token(job: Job) -> JSON:
     drawn = [seen["drawn"]["id"]] if seen["drawn"] else []
     output = {**seen, "continue_ids": [*request.continue_ids, *drawn], "window": engine.card.context_length}
     choices = [{"per_token": rows_of(output)}]
+    if seen["drawn"]:
+        job.trace["seed"] = seen["drawn"]["seed"]
     job.trace.update(
         rendered_prompt=rendered, drawn=seen["drawn"], top=output["top"][:TRACED], choices=choices
     )
@@ -58,8 +60,8 @@ def rows_of(output: JSON) -> list[list[object]]:
 
 def pin(request: JSON, trace: JSON) -> JSON:
     """The request with the seed of its draw."""
-    drawn = trace.get("drawn")
-    return {**request, "draw": {"seed": drawn["seed"]}} if drawn and "draw" in request else request
+    seed = trace.get("seed")
+    return {**request, "draw": {"seed": seed}} if isinstance(seed, int) and "draw" in request else request
 
 
 def look(engine: Engine, ids: list[int], draw: tuple[Sampling, int | None] | None) -> JSON:

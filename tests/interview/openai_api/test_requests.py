@@ -131,6 +131,13 @@ LOOP: dict[str, Any] = {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"
         ({**BODY, "max_tokens": 0}, "invalid_value", "max_tokens"),
         ({**BODY, "stop": ["a"] * 5}, "invalid_value", "stop"),
         ({**BODY, "top_logprobs": 2}, "invalid_value", "top_logprobs"),
+        ({**BODY, "logprobs": True, "top_logprobs": 21}, "invalid_value", "top_logprobs"),
+        ({**BODY, "n": 0}, "invalid_value", "n"),
+        ({**BODY, "max_completion_tokens": 0}, "invalid_value", "max_completion_tokens"),
+        ({**BODY, "stream_options": {"include_usage": True}}, "invalid_value", "stream_options"),
+        ({**BODY, "stream": True, "stream_options": {"all": True}}, "unknown_parameter", "stream_options.all"),
+        ({**BODY, "messages": [{"role": "assistant", "content": "a", "annotations": [{}]}]}, "invalid_value", "messages[0].annotations"),
+        ({**BODY, "tools": [WEATHER], "tool_choice": {"type": "function", "function": {"name": "x"}}}, "invalid_value", "tool_choice"),
         ({**BODY, "tool_choice": "required"}, "invalid_value", "tool_choice"),
         ({**BODY, "logit_bias": {"x": 1}}, "invalid_sampling", "logit_bias"),
         ({**BODY, "logit_bias": {"99999999": 5}}, "invalid_sampling", "logit_bias"),
@@ -151,6 +158,22 @@ def test_what_is_wrong_is_named(secret: str, body: object, code: str, param: str
     assert (error["param"] or "").startswith(param or ""), error
     assert error["type"] == "invalid_request_error" and error["message"]
     assert not Run.objects.exists()
+
+
+def test_an_answer_of_another_server_can_be_handed_back() -> None:
+    earlier = {
+        "role": "assistant",
+        "content": "Red.",
+        "refusal": None,
+        "annotations": [],
+        "audio": None,
+        "function_call": None,
+        "tool_calls": None,
+    }
+    assert made(messages=[{"role": "user", "content": "a"}, earlier])["messages"][1] == {
+        "role": "assistant",
+        "content": "Red.",
+    }
 
 
 @pytest.mark.parametrize(

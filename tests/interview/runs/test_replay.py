@@ -81,6 +81,25 @@ def test_why_equality_could_not_be_expected(owner: User, changed: dict[str, Any]
     assert found is not None and any(words in doubt for doubt in found.doubts)
 
 
+@pytest.mark.parametrize(
+    ("found", "words"),
+    [
+        ({"token_ids": [11, 12]}, "Identical: both records hold the same hash"),
+        ({"token_ids": [11, 99]}, "The tokens differ. Which is the first can&#x27;t be told"),
+        ({}, "the tokens are the same can&#x27;t be told"),
+    ],
+)
+def test_without_texts_hashes_say_whether_a_replay_is_identical(
+    owner: User, owner_client: Client, settings: Any, found: dict[str, Any], words: str
+) -> None:
+    settings.TRACE_TEXT = "hash"
+    first = ended(owner, token_ids=[11, 12])
+    again = ended(owner, replay.run_replay(first, owner), **found)
+    page = owner_client.get(reverse("runs:run", args=[again.pk])).content.decode()
+    assert again.input["sampling"]["seed"] == 77, "the seed is no text"
+    assert words in page.replace("'", "&#x27;") and "Identical: all" not in page
+
+
 def test_choices_of_one_request_are_no_strangers() -> None:
     trace = {"stats": [{"batch_size_max": 3}] * 3, "usage": {"cached_tokens": 0}}
     assert replay.doubts(trace, trace) == ()
