@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from engine.handle import Handle
 
 POLL_SECONDS = 0.2
+KEPT_STATS = ("seed", "batch_size_max", "batch_sizes")
 
 
 def ask_many(job: Job, requests: Sequence[Request], *, together: int | None = None) -> list[Result]:
@@ -92,7 +93,7 @@ def traced(engine: Engine, results: Sequence[Result]) -> JSON:
     """For the trace: every answer by token, its seed, and how many requests shared its forward passes."""
     return {
         "choices": [{"per_token": rows_of(engine, result)} for result in results],
-        "stats": [{name: result.stats[name] for name in ("seed", "batch_size_max")} for result in results],
+        "stats": [{name: result.stats.get(name) for name in KEPT_STATS} for result in results],
     }
 
 

@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from interview.runs import comparison, retention, selectors
+from interview.runs.batch_sizes import batch_sizes
 from interview.runs.chain import canonical_hash
 from interview.runs.models import Trace
 from interview.runs.quotas import QuotaExceeded
@@ -35,6 +36,7 @@ def trace(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
         "run": run,
         "trace": record,
         "raw": raw,
+        "batch": batch_sizes(record.body),
         "intact": canonical_hash(record.body) == record.hash,
         "others": selectors.run_list(run.owner)
         .filter(kind=run.kind, trace__isnull=False)

@@ -161,7 +161,7 @@ def test_what_is_wrong_is_named(secret: str, body: object, code: str, param: str
 
 
 def test_an_answer_of_another_server_can_be_handed_back() -> None:
-    earlier = {
+    earlier: dict[str, Any] = {
         "role": "assistant",
         "content": "Red.",
         "refusal": None,
