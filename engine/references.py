@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,32 +11,63 @@ from engine.errors import InvalidRequest
 
 # Keywords whose values are data, not schemas, and those whose keys are names of the author's own.
 DATA = frozenset({"const", "enum", "default", "examples"})
-NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+NAMED = frozenset(
+    {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
+)
+# Keywords whose schemas are about the very value of the schema that they stand in.
+SAME_VALUE_LISTS = ("allOf", "anyOf", "oneOf")
+SAME_VALUE = ("not", "if", "then", "else")
 
 
 def check_references(schema: object) -> None:
     """Refuses `$ref` to other documents, and those whose target no finite value can satisfy."""
-    targets = list(dict.fromkeys(_targets(schema)))
+    targets = list(dict.fromkeys(t for part in schemas_in(schema) if isinstance(t := part.get("$ref"), str)))
     for target in targets:
         if not target.startswith("#"):
             raise InvalidRequest(
                 "unsupported_schema", f"$ref {target!r} leaves the schema; inline it", "schema"
             )
     ends = _ending(targets, schema)
+    circular = _circular(targets, schema)
     for target in targets:
-        if target not in ends:
+        if target not in ends or target in circular:
             raise InvalidRequest("invalid_schema", f"$ref {target!r} refers to itself without end", "schema")
 
 
-def _targets(value: object) -> Iterator[str]:
+def schemas_in(value: object, *, named: bool = False) -> Iterator[Mapping[str, Any]]:
+    """Every schema that lies in a schema, itself first; data (of `const`, say) holds none, whatever its keys are."""
     if isinstance(value, list):
         for item in value:
-            yield from _targets(item)
+            yield from schemas_in(item)
     elif isinstance(value, Mapping):
-        if isinstance(target := value.get("$ref"), str):
-            yield target
-        for item in value.values():
-            yield from _targets(item)
+        if not named:
+            yield value
+        for key, item in value.items():
+            if named or key not in DATA:
+                yield from schemas_in(item, named=not named and key in NAMED)
+
+
+def _circular(targets: list[str], root: object) -> set[str]:
+    """Targets that come back to themselves before any part of the value is looked at: no check of one ends."""
+    same = {target: set(_same_value(resolve(target, root))) for target in targets}
+    try:
+        TopologicalSorter(same).prepare()
+    except CycleError as error:
+        return set(error.args[1])
+    return set()
+
+
+def _same_value(schema: object) -> Iterator[str]:
+    """What a schema refers to for the very value that it describes itself."""
+    if not isinstance(schema, Mapping):
+        return
+    if isinstance(target := schema.get("$ref"), str):
+        yield target
+    branches = [part for key in SAME_VALUE_LISTS for part in _list(schema.get(key))]
+    dependent = schema.get("dependentSchemas")
+    branches += dependent.values() if isinstance(dependent, Mapping) else ()
+    for part in [*branches, *(schema.get(key) for key in SAME_VALUE)]:
+        yield from _same_value(part)
 
 
 def _ending(targets: list[str], root: object) -> set[str]:
@@ -105,8 +137,10 @@ def _list(value: object) -> list[Any]:
 
 
 def resolve(target: str, root: object) -> object:
-    """What a pointer stands for; None for an anchor or an id, which the compiler resolves or refuses."""
+    """What a pointer or an anchor stands for; None for an id, which the compiler resolves or refuses."""
     found = root
+    if target.strip("#") and not target.startswith("#/"):
+        return _anchored(target, root)
     for part in target.lstrip("#").strip("/").split("/") if target.strip("#/") else []:
         key = unquote(part).replace("~1", "/").replace("~0", "~")
         if isinstance(found, list) and key.isdigit() and int(key) < len(found):
@@ -116,6 +150,14 @@ def resolve(target: str, root: object) -> object:
         else:
             return None
     return found
+
+
+def _anchored(target: str, root: object) -> object:
+    """The schema that calls itself by this name; until draft 7 an `$id` did so."""
+    for schema in schemas_in(root):
+        if target in (f"#{schema.get('$anchor')}", f"#{schema.get('$dynamicAnchor')}", schema.get("$id")):
+            return schema
+    return None
 
 
 def moved(schema: Any, place: str) -> Any:

@@ -6,8 +6,10 @@ Imports no torch, so that a web process can refuse a schema before a job is queu
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping
+from decimal import Decimal, localcontext
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from jsonschema import exceptions as schema_errors
 from jsonschema import validators
 
 from engine.errors import EngineError, InvalidRequest
+from engine.keywords import check_keywords
 from engine.references import check_references
 
 if TYPE_CHECKING:
@@ -25,7 +28,9 @@ if TYPE_CHECKING:
 MAX_SCHEMA_BYTES = 128 * 1024
 MAX_GRAMMAR_BYTES = 1024 * 1024
 MAX_DEPTH = 64
+EXACT_DIGITS = 5000  # more than a number that Python reads can have
 JSON_OPTIONS: Any = {"whitespace_flexible": False}
+META_SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 UNENFORCED = re.compile(r'"([^"]+)"')
 
 
@@ -41,7 +46,7 @@ def check_schema(schema: object) -> None:
     if not isinstance(schema, (Mapping, bool)):
         raise InvalidRequest("invalid_schema", f"schema is {type(schema).__name__}; give an object", "schema")
     try:
-        size = len(json.dumps(schema))
+        size = len(json.dumps(schema, allow_nan=False))
         json.dumps(schema, ensure_ascii=False).encode()  # half a surrogate pair is no text
         depth = _depth(schema, 0)
     except (TypeError, ValueError, RecursionError) as error:
@@ -56,13 +61,27 @@ def check_schema(schema: object) -> None:
         raise InvalidRequest("invalid_schema", "schema is false: no text satisfies it", "schema")
     try:
         plain: Any = schema
-        validators.validator_for(plain, default=validators.Draft202012Validator).check_schema(plain)
+        draft_of(plain).check_schema(plain)
     except schema_errors.SchemaError as error:
         where = "/".join(map(str, error.absolute_path)) or "its root"
         raise InvalidRequest(
             "invalid_schema", f"not a JSON schema: at {where}: {error.message}", "schema"
         ) from None
     check_references(schema)
+    check_keywords(schema, draft_of(schema))
+
+
+def draft_of(schema: Any) -> Any:
+    """The validator of the draft that a schema names; raises `InvalidRequest` for one that isn't known."""
+    named = schema.get("$schema") if isinstance(schema, Mapping) else None
+    if named is None:
+        return validators.Draft202012Validator
+    unknown: Any = None
+    found: Any = validators.validator_for(schema, default=unknown) if isinstance(named, str) else None
+    if found is None:
+        message = f"$schema is {named!r}; leave it out or name a draft, {META_SCHEMA!r} for one"
+        raise InvalidRequest("invalid_schema", message, "schema")
+    return found
 
 
 def _depth(value: object, level: int) -> int:
@@ -76,7 +95,9 @@ def schema_grammar(schema: Any) -> str:
     """The schema as a grammar of llguidance, not yet compiled."""
     import llguidance
 
-    text = json.dumps({} if schema is True else schema)
+    # What stands under this key would tell the compiler to be lenient.
+    given = {} if schema is True else {key: part for key, part in schema.items() if key != "x-guidance"}
+    text = json.dumps(given)
     return str(llguidance.LLMatcher.grammar_from_json_schema(text, overrides=JSON_OPTIONS))
 
 
@@ -135,6 +156,9 @@ def refusal(field: str, error: str) -> Unenforceable:
     keywords = tuple(UNENFORCED.findall(reason)) if reason.startswith("Unimplemented keys") else ()
     if keywords:
         reason = f"{' and '.join(keywords)} can't be expressed as a grammar"
+    elif reason.startswith("oneOf constraints"):
+        keywords = ("oneOf",)
+        reason = "oneOf can't be expressed as a grammar where its branches may overlap; write anyOf"
     return Unenforceable(field, f"this {field} can't be enforced: {reason}", keywords)
 
 
@@ -149,8 +173,7 @@ def _told(error: str) -> str:
 
 def validator_of(schema: Any) -> Any:
     """A validator whose patterns take linear time whatever somebody wrote (Python's own can take for ever)."""
-    draft = validators.validator_for(schema, default=validators.Draft202012Validator)
-    return validators.extend(draft, _LINEAR)(schema)  # type: ignore[no-untyped-call]
+    return validators.extend(draft_of(schema), _REPLACED)(schema)  # type: ignore[no-untyped-call]
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:
@@ -178,7 +201,16 @@ def _additional_properties(validator: Any, additional: Any, instance: Any, schem
             yield from validator.descend(instance[key], additional, path=key)
 
 
-_LINEAR: Any = {
+def _multiple_of(validator: Any, step: Any, instance: Any, schema: Any) -> Iterator[Any]:
+    """In decimals, as the numbers are written: in floats 851.3 is no multiple of 0.1."""
+    if isinstance(instance, (int, float)) and not isinstance(instance, bool):
+        with localcontext(prec=EXACT_DIGITS):
+            if Decimal(str(instance)) % Decimal(str(step)):
+                yield schema_errors.ValidationError(f"{instance!r} is not a multiple of {step!r}")
+
+
+_REPLACED: Any = {
+    "multipleOf": _multiple_of,
     "pattern": _pattern,
     "patternProperties": _pattern_properties,
     "additionalProperties": _additional_properties,
@@ -219,7 +251,7 @@ def _byte_tokenizer() -> Any:
 def parse_json(schema: Any, text: str) -> Any:
     """The value of a finished text. Raises `EngineError` when it is no JSON, repeats a key or breaks the schema."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError) as error:
         raise EngineError("schema_mismatch", f"the output is not acceptable JSON: {error}") from None
     try:
@@ -232,6 +264,14 @@ def parse_json(schema: Any, text: str) -> Any:
         where = "/".join(map(str, problem.absolute_path)) or "its root"
         raise EngineError("schema_mismatch", f"the output breaks the schema at {where}: {problem.message}")
     return value
+
+
+def _finite(written: str) -> float:
+    """A number that can be written down again: neither NaN nor 1e999 can."""
+    found = float(written)
+    if not math.isfinite(found):
+        raise ValueError(f"{written} is no number that JSON can hold")
+    return found
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -38,6 +38,11 @@ def holding(part: Any, **more: Any) -> dict[str, Any]:
         {"type": "object", "required": ["x"], "additionalProperties": ITSELF},
         {"type": "array", "items": ITSELF, "minItems": 1},
         {"type": "array", "prefixItems": [{}, ITSELF], "minItems": 2},
+        # Some text satisfies these, but no check of it would come to an end.
+        {"anyOf": [ITSELF, {"type": "string"}]},
+        {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/a"}], "$defs": {"a": {"allOf": [ITSELF]}}},
+        {"$anchor": "top", "oneOf": [{"type": "integer"}, {"$ref": "#top"}]},
+        {"properties": {"a": {"anyOf": [{"type": "null"}, {"$ref": "#/properties/a"}]}}},
     ],
 )
 def test_what_can_never_end_is_refused_by_name(schema: Any) -> None:
@@ -50,8 +55,11 @@ def test_what_can_never_end_is_refused_by_name(schema: Any) -> None:
     "schema",
     [
         {"type": "object", "properties": {"a": ITSELF}, "additionalProperties": False},
-        {"anyOf": [ITSELF, {"type": "string"}]},
         {"anyOf": [{"type": "null"}, holding(ITSELF)]},
+        {"$anchor": "top", "anyOf": [{"type": "null"}, {"type": "array", "items": {"$ref": "#top"}}]},
+        # Data, not references.
+        {"const": {"$ref": "https://example.org/s.json"}},
+        {"type": "string", "default": {"$ref": "#"}},
         holding({"anyOf": [ITSELF, {"type": "null"}]}),
         {"type": "array", "items": ITSELF},
         {"type": "array", "prefixItems": [{"type": "string"}], "items": ITSELF, "minItems": 1},
@@ -67,11 +75,11 @@ def test_recursion_that_can_end_is_taken(schema: Any) -> None:
 def test_a_long_chain_is_followed_in_little_time() -> None:
     n = 2000
     steps = {str(i): {"$ref": f"#/$defs/{i + 1}"} for i in range(n)}
-    began = time.perf_counter()
+    began = time.process_time()
     check_schema({"$ref": "#/$defs/0", "$defs": {**steps, str(n): {"type": "null"}}})
     with pytest.raises(InvalidRequest, match="without end"):
         check_schema({"$ref": "#/$defs/0", "$defs": {**steps, str(n): {"$ref": "#/$defs/0"}}})
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 def test_pointers_move_with_their_schema_and_data_stays() -> None:

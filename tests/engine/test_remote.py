@@ -151,9 +151,10 @@ def test_a_text_that_can_t_be_checked_ends_in_an_error(
         monkeypatch.setattr("engine.constraints.parse", parse)
     server = HTTPServer(("127.0.0.1", 0), Scripted)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    Scripted.reply = "1"
-    schema = {"anyOf": [{"$ref": "#"}, {"type": "integer"}]}
+    Scripted.reply = 300 * "[" + 300 * "]"
+    schema = {"$ref": "#/$defs/list", "$defs": {"list": {"type": "array", "items": {"$ref": "#/$defs/list"}}}}
     with RemoteEngine(f"http://127.0.0.1:{server.server_port}/v1", "m") as engine:
         result = engine.submit(Request(messages=ASK, schema=schema)).result(20)
     server.shutdown()
-    assert (result.text, result.finish_reason, (result.error or {})["code"]) == ("1", "error", code)
+    assert (result.text, result.finish_reason) == (Scripted.reply, "error")
+    assert (result.error or {})["code"] == code
