@@ -77,9 +77,67 @@ def test_cancel_closes_the_stream(remote: RemoteEngine) -> None:
     assert handle.result(10).finish_reason == "cancelled"
 
 
-def test_what_only_a_local_model_can_do_is_refused(remote: RemoteEngine) -> None:
-    with pytest.raises(InvalidRequest, match="regex needs the local model"):
-        remote.submit(Request(messages=ASK, regex="a+"))
+def test_a_schema_that_the_server_doesn_t_hold_is_no_valid_output(remote: RemoteEngine) -> None:
+    """`transformers serve` takes `response_format` and writes what it likes."""
+    s = Sampling(max_tokens=12)
+    result = remote.generate(Request(messages=ASK, schema={"type": "integer"}, sampling=s))
+    assert result.text and result.parsed is None
+    state = result.stats["constraint"]
+    assert (state["kind"], state["valid"]) == ("schema", False)
+    assert state["truncated"] or (result.error or {})["code"] == "schema_mismatch"
+
+
+@pytest.mark.parametrize(
+    ("request_", "field"),
+    [
+        (Request(messages=ASK, regex="a+"), "regex"),
+        (Request(messages=ASK, allow_special=True), "allow_special"),
+        (Request(messages=ASK, continue_ids=(3,)), "continue_ids"),
+        (Request(messages=ASK, sampling=Sampling(no_repeat_ngram=3)), "no_repeat_ngram"),
+        (Request(messages=ASK, sampling=Sampling(order="temperature_last")), "order"),
+        (Request(prompt="a", schema={"type": "integer"}), "schema"),
+        (Request(prompt="a", tools=({"name": "f"},)), "tools"),
+    ],
+)
+def test_what_a_server_would_pass_over_is_refused_by_name(request_: Request, field: str) -> None:
+    with RemoteEngine("http://127.0.0.1:9/v1", "none") as engine:
+        with pytest.raises(InvalidRequest, match=f"{field} .*needs the local model") as caught:
+            engine.submit(request_)
+    assert (caught.value.code, caught.value.field) == ("not_remote", field)
+
+
+@pytest.mark.parametrize("began", [b"", b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"])
+def test_cancel_waits_for_no_server(began: bytes) -> None:
+    """One that is silent, before its answer or within it, sees the connection end at once."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        with RemoteEngine(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m") as engine:
+            handle = engine.submit(Request(messages=ASK))
+            line, _ = silent.accept()
+            line.settimeout(20)
+            assert line.recv(100_000)
+            line.sendall(began)
+            handle.cancel()
+            result = handle.result(2)
+            while line.recv(100_000):
+                pass
+            line.close()
+    assert (result.finish_reason, result.text, result.error) == ("cancelled", "", None)
+
+
+def test_a_stream_that_breaks_off_is_no_answer() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as cut:
+        with RemoteEngine(f"http://127.0.0.1:{cut.getsockname()[1]}/v1", "m") as engine:
+            handle = engine.submit(Request(messages=ASK))
+            line, _ = cut.accept()
+            line.recv(100_000)
+            part = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
+                    "choices": [{"index": 0, "delta": {"content": "half"}, "finish_reason": None}]}  # fmt: skip
+            head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+            line.sendall(head + f"data: {json.dumps(part)}\n\n".encode())
+            line.close()
+            result = handle.result(20)
+    assert (result.text, result.finish_reason) == ("half", "error")
+    assert (result.error or {})["code"] == "remote_failed"
 
 
 def test_a_server_that_is_not_there_is_an_error_of_the_request() -> None:
@@ -128,13 +186,14 @@ def test_a_schema_is_sent_and_the_text_validated_here_all_the_same(
     threading.Thread(target=server.serve_forever, daemon=True).start()
     Scripted.reply = reply
     schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-    s = Sampling(temperature=0.5, top_k=5, seed=7, stop=("END",))
+    s = Sampling(temperature=0.5, top_k=5, repetition_penalty=1.2, seed=7, stop=("END",))
     with RemoteEngine(f"http://127.0.0.1:{server.server_port}/v1", "m") as engine:
         result = engine.generate(Request(messages=ASK, schema=schema, sampling=s))
     server.shutdown()
     assert (result.finish_reason, result.parsed) == (reason, parsed)
     assert Scripted.body["response_format"]["json_schema"]["schema"] == schema
     assert (Scripted.body["seed"], Scripted.body["stop"], Scripted.body["top_k"]) == (7, ["END"], 5)
+    assert Scripted.body["repetition_penalty"] == Scripted.body["repeat_penalty"] == 1.2
 
 
 @pytest.mark.parametrize(
