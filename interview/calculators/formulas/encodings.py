@@ -6,16 +6,16 @@ import hashlib
 import json
 import lzma
 from collections.abc import Iterable
-from functools import lru_cache
+from weakref import WeakValueDictionary
 
 from engine.encoders import Encoder, JsonEncoder, RankEncoder, controls_of, ranks_of, tekken
 from engine.encoding import Encoding
 from interview.calculators.formulas import token_files
-from interview.calculators.formulas.heap import give_back
+from interview.calculators.formulas.shelf import Shelf
 from interview.calculators.formulas.vocabularies import VOCABULARIES, Vocabulary
 
-# All stay in memory once used: together about 0.35 GB, and Gemma's alone as much again.
-KEPT = 16
+# All together take about 0.35 GB, and Gemma's alone as much again: kept while somebody counts, not for good.
+SECONDS = 90.0
 
 
 class Loaded(Encoding):
@@ -39,18 +39,15 @@ def absent(names: Iterable[str]) -> frozenset[str]:
     return frozenset(v.name for v in known if not token_files.present(v.file))
 
 
-@lru_cache(maxsize=KEPT)
 def encoding(name: str) -> Loaded:
     """A tokenizer by name. Raises FilesMissing, or ValueError for a damaged file."""
-    loaded = _read(name)
-    give_back()
-    return loaded
+    return SHELF.get(name)
 
 
 def _read(name: str) -> Loaded:
     vocabulary = VOCABULARIES[name]
     if vocabulary.kind == "ranks":
-        encoder = _ranks(vocabulary.file, vocabulary.pattern)
+        encoder = _ranks(vocabulary)
         return _loaded(vocabulary, encoder, vocabulary.controls, template=_template(vocabulary))
     raw = _raw(vocabulary)
     if vocabulary.kind == "local":
@@ -62,11 +59,14 @@ def _read(name: str) -> Loaded:
     return _loaded(vocabulary, tekken(raw), vocabulary.controls)
 
 
-@lru_cache(maxsize=KEPT)
-def _ranks(file: str, pattern: str) -> RankEncoder:
+def _ranks(vocabulary: Vocabulary) -> RankEncoder:
     """One encoder a file: gpt-oss and o200k_base share theirs and differ in control tokens."""
-    vocabulary = next(v for v in VOCABULARIES.values() if (v.file, v.pattern) == (file, pattern))
-    return RankEncoder(file, pattern, ranks_of(_raw(vocabulary)))
+    key = (vocabulary.file, vocabulary.pattern)
+    if (known := _SHARED.get(key)) is not None:
+        return known
+    made = RankEncoder(vocabulary.file, vocabulary.pattern, ranks_of(_raw(vocabulary)))
+    _SHARED[key] = made
+    return made
 
 
 def _raw(vocabulary: Vocabulary) -> bytes:
@@ -108,3 +108,7 @@ def _template(vocabulary: Vocabulary) -> str:
 def ids_of(name: str, text: str, *, control: bool = False) -> list[int]:
     """Ids of a text; with `control`, control tokens in it become themselves, otherwise they are plain text."""
     return encoding(name).encode(text, "control" if control else "text")
+
+
+SHELF = Shelf(_read, SECONDS)
+_SHARED: WeakValueDictionary[tuple[str, str], RankEncoder] = WeakValueDictionary()

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
+
+from interview.calculators.formulas.shelf import Shelf
 
 MEGABYTE = 1_000_000
 LOAD = """
@@ -21,3 +25,66 @@ print(psutil.Process().memory_info().rss - before)
 def test_a_tokenizer_keeps_one_copy_and_none_of_its_file(name: str, most: int) -> None:
     added = int(subprocess.check_output([sys.executable, "-c", LOAD.format(name=name)], text=True))
     assert added < most * MEGABYTE
+
+
+LEAVE = """
+import time
+import psutil
+from interview.calculators.formulas import encodings
+encodings.SHELF.seconds = 8.0
+encodings.ids_of("r50k_base", "warm up what every tokenizer shares")
+encodings.SHELF.clear()
+before = psutil.Process().memory_info().rss
+for name in ("cl100k_base", "o200k_base", "o200k_harmony", "llama3"):
+    encodings.ids_of(name, "a few words")
+most = psutil.Process().memory_info().rss - before
+until = time.monotonic() + 60
+while encodings.SHELF.names() and time.monotonic() < until:
+    time.sleep(0.1)
+time.sleep(0.5)
+print(most, psutil.Process().memory_info().rss - before)
+"""
+
+
+def test_tokenizers_nobody_asks_for_give_their_memory_back() -> None:
+    most, left = map(int, subprocess.check_output([sys.executable, "-c", LEAVE], text=True).split())
+    assert most > 70 * MEGABYTE
+    assert left < 15 * MEGABYTE
+
+
+def test_what_is_asked_for_stays_and_the_rest_goes() -> None:
+    read: list[str] = []
+
+    def reader(name: str) -> object:
+        read.append(name)
+        return object()
+
+    shelf = Shelf(reader, 2.0)
+    first, _ = shelf.get("asked"), shelf.get("left")
+    until = time.monotonic() + 30
+    while "left" in shelf.names() and time.monotonic() < until:
+        assert shelf.get("asked") is first
+        time.sleep(0.02)
+    assert shelf.names() == {"asked"} and read == ["asked", "left"]
+    while shelf.names() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not shelf.names() and shelf.get("asked") is not first
+
+
+def test_many_who_ask_at_once_read_once() -> None:
+    read: list[str] = []
+
+    def reader(name: str) -> object:
+        read.append(name)
+        time.sleep(0.05)
+        return object()
+
+    shelf = Shelf(reader, 60)
+    found: list[object] = []
+    threads = [threading.Thread(target=lambda: found.append(shelf.get("one"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert read == ["one"] and len(set(map(id, found))) == 1
+    shelf.clear()

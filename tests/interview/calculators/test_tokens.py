@@ -243,14 +243,12 @@ def test_damaged_files_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     monkeypatch.setattr(token_files, "_folder", tmp_path)
     (tmp_path / "r50k_base.tiktoken.xz").write_bytes(lzma.compress(b"IQ== 0\n"))
     (tmp_path / "llama3.tiktoken").write_bytes(b"IQ== 0\n")
-    for cache in (encoding, encodings._ranks):
-        cache.cache_clear()
+    encodings.SHELF.clear()
     for name in ("r50k_base", "llama3"):
         with pytest.raises(ValueError, match="damaged"):
             encoding(name)
     assert "prepare_tokenizers" in asked(text="x", encoding="tekken").errors[0].message
-    for cache in (encoding, encodings._ranks):
-        cache.cache_clear()
+    encodings.SHELF.clear()
 
 
 def test_every_file_that_pip_brings_is_here() -> None:
@@ -388,8 +386,7 @@ def test_a_tokenizer_that_is_not_installed_says_so_and_how(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(token_files, "_folder", tmp_path)
-    for kept in (encodings.encoding, encodings._ranks):
-        kept.cache_clear()
+    encodings.SHELF.clear()
     missing = asked(text="a", encoding="gemma3")
     assert [e.name for e in missing.errors] == ["encoding"]
     assert missing.errors[0].message.endswith("run manage.py prepare_tokenizers --all")
