@@ -11,7 +11,7 @@ from django.template.loader import get_template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from interview.calculators.formulas.encodings import absent
+from interview.calculators.formulas.encodings import absent, how_to_add
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import FieldError, Parameter, as_text
 from interview.calculators.formulas.registry import Outcome
@@ -65,8 +65,9 @@ class Field:
 
     @property
     def hint(self) -> str:
-        """What stands under the input: the hint, or the range of an optional number."""
-        return self.parameter.hint
+        """What stands under the input; with a tokenizer, how one that is not here is added."""
+        missing = _absent(self.parameter) if self.parameter.name == "encoding" else frozenset()
+        return how_to_add(missing) or self.parameter.hint
 
     @property
     def range_hint(self) -> str:

@@ -14,11 +14,13 @@ from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import Parameter, as_text
 from interview.calculators.formulas.registry import Outcome
 from interview.calculators.formulas.result import Chart, Result, Step, Table
-from interview.calculators.formulas.units import number_text
+from interview.calculators.formulas.units import grouped, number_text
 from interview.calculators.markdown import as_markdown
 from interview.calculators.scales import reading
 
 LONGEST_QUERY = 1500
+# A table longer than this is cut on the page (a row is some 110 bytes); the JSON has all of it.
+MOST_ROWS = 500
 # An expression longer than this may have to be scrolled on a phone, so the keyboard must reach it.
 WIDE = 16
 
@@ -29,6 +31,7 @@ class ShownTable:
 
     table: Table
     rows: tuple[tuple[tables.Cell, ...], ...]
+    cut: str = ""
 
     @property
     def heads(self) -> list[tables.Cell]:
@@ -148,7 +151,11 @@ def _cell(cell: tables.Cell, is_first: bool) -> str:
 
 
 def _table(table: Table) -> ShownTable:
-    return ShownTable(table, tables.cells(table.rows))
+    whole = len(table.rows)
+    cut = (
+        f"The first {MOST_ROWS} rows of {grouped(whole)}; the JSON has them all." if whole > MOST_ROWS else ""
+    )
+    return ShownTable(table, tables.cells(table.rows[:MOST_ROWS]), cut)
 
 
 def title(outcome: Outcome) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
@@ -57,10 +58,16 @@ def card_of(request: HttpRequest, outcome: Outcome, *, is_short: bool = False) -
     return request.build_absolute_uri(path if is_short or not outcome.query else f"{path}?{outcome.query}")
 
 
+@cache
+def _at_first() -> tuple[Outcome, ...]:
+    """What each calculator says before anything is typed: decided by the code alone, so computed once a process."""
+    return tuple(run(c, {}) for c in CALCULATORS.values())
+
+
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
     """Every calculator, each with the number it shows at first."""
-    outcomes = [run(c, {}) for c in CALCULATORS.values()]
+    outcomes = _at_first()
     kept = selectors.kept(request.user) if request.user.is_authenticated else []
     titles = {slug: c.title for slug, c in CALCULATORS.items()}
     shown = [(one, titles[one.slug]) for one in kept if one.slug in titles]

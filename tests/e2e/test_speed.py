@@ -8,6 +8,7 @@ import time
 import psutil
 import pytest
 
+from interview.calculators.formulas.encodings import SECONDS
 from tests.e2e.conftest import Site
 from tests.e2e.test_faults import QUESTION, workers
 from tests.e2e.visitor import Visitor
@@ -74,6 +75,9 @@ def test_web_is_small_and_the_worker_fits(site: Site) -> None:
         if "uvicorn" in " ".join(child.cmdline()) or "serve.web" in " ".join(child.cmdline())
     ]
     assert web
-    # After all journeys (237 MB seen): the tokenizers that a page asked for stay loaded.
-    assert max(child.memory_info().rss for child in web) < 275 * MIB
+    # After all journeys; tokenizers that a page asked for go a while after the last use (170 MiB seen then).
+    until = time.monotonic() + SECONDS + 30
+    while max(child.memory_info().rss for child in web) >= 200 * MIB and time.monotonic() < until:
+        time.sleep(1)
+    assert max(child.memory_info().rss for child in web) < 200 * MIB
     assert max(child.memory_info().rss for child in workers(site)) < 1536 * MIB

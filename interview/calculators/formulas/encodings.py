@@ -39,6 +39,17 @@ def absent(names: Iterable[str]) -> frozenset[str]:
     return frozenset(v.name for v in known if not token_files.present(v.file))
 
 
+def how_to_add(names: Iterable[str]) -> str:
+    """Who can add these tokenizers, with which command, and under which licence; empty where none is missing."""
+    said = []
+    for name in sorted(names):
+        vocabulary = VOCABULARIES[name]
+        source = token_files.source_of(vocabulary.file)
+        terms = f" ({source.licence})" if source else ""
+        said.append(f"{vocabulary.title}{terms} with {token_files.command(vocabulary.file)}")
+    return f"Not installed; the site’s operator adds {', '.join(said)}." if said else ""
+
+
 def encoding(name: str) -> Loaded:
     """A tokenizer by name. Raises FilesMissing, or ValueError for a damaged file."""
     return SHELF.get(name)

@@ -29,7 +29,11 @@ class TokensInputs:
 
     text: str = text(SAMPLE, "Text", longest=LONGEST, rows=8)
     encoding: str = choice("cl100k_base", "Tokenizer", CHOICES)
-    compare: str = choice("none", "Beside it", [("none", "none"), ("all", "all of them (the first time takes seconds)"), *CHOICES])
+    compare: str = choice(
+        "none",
+        "Beside it",
+        [("none", "none"), ("all", "all of them (the first time takes seconds)"), *CHOICES],
+    )
     special: str = choice(
         "text",
         "Control tokens in the text",

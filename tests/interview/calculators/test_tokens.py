@@ -396,4 +396,16 @@ def test_a_tokenizer_that_is_not_installed_says_so_and_how(
     parameter = next(p for p in CALCULATORS["tokens"].parameters if p.name == "encoding")
     labels = {o.value: o.label for o in field_of(parameter, asked(text="a")).options}
     assert labels["gemma3"].endswith("(not installed)") and "(not installed)" not in labels["cl100k_base"]
-    assert labels["gemma3"] in field_of(parameter, asked(text="a")).html
+    drawn = field_of(parameter, asked(text="a")).html
+    assert labels["gemma3"] in drawn
+    assert "Gemma 3 (Gemma Terms of Use) with manage.py prepare_tokenizers --all" in drawn
+
+
+@pytest.mark.django_db
+def test_a_page_of_a_long_text_shows_some_rows_and_the_json_has_more(client: Client) -> None:
+    text = {"text": "naïve über token x = 1 " * 2000}
+    page = client.post("/calculators/tokens/", text).content.decode()
+    assert "The first 500 rows of" in page and page.count("<tr>") < 700
+    answer = client.post("/api/v1/calculators/tokens", text, content_type="application/json").json()
+    rows = next(t["rows"] for t in answer["tables"] if t["caption"] == "Tokens")
+    assert len(rows) == 2000
