@@ -33,6 +33,12 @@ class Scored:
             return whole_chunks * self.window * (self.window + 1) // 2 + rest * (rest + 1) // 2
         return self.window * (self.window + 1) // 2 + (tokens - self.window) * self.window
 
+    def row(self, tokens: int) -> int:
+        """Pairs that the next token scores after `tokens` earlier ones, itself among them."""
+        if not self.window:
+            return tokens + 1
+        return tokens % self.window + 1 if self.chunked else min(self.window, tokens + 1)
+
     def flops(self, pairs: int) -> int:
         """FLOPs of scores and weighted sum for so many pairs a head."""
         return 2 * pairs * self.heads * self.width * self.layers
@@ -60,5 +66,4 @@ def prefill_flops(model: Geometry, tokens: int, mask: str) -> tuple[int, int]:
 
 def step_flops(model: Geometry, tokens: int) -> tuple[int, int]:
     """(linear, attention) FLOPs of the next token after `tokens` cached ones."""
-    seen = [(s, min(s.window or tokens + 1, tokens + 1)) for s in scored(model)]
-    return 2 * token_matrices(model), sum(s.flops(n) for s, n in seen)
+    return 2 * token_matrices(model), sum(s.flops(s.row(tokens)) for s in scored(model))

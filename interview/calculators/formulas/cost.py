@@ -1,18 +1,22 @@
-"""A bill: tokens in, cached and written, tokens out, tiers, batch discount, images and tool calls; a request and a month.
-
-Two ways of counting exist. Inclusive (OpenAI, Gemini): input tokens include the cached ones, which are taken out before
-pricing. Separate (Anthropic): input, cache reads and cache writes are three counts. Each token is billed once.
-"""
+"""A bill shown: tokens in, cached and written, tokens out, tiers, discount, images and tools; a request and a month."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
-from interview.calculators.formulas.calculator import Calculator, Preset
-from interview.calculators.formulas.parameters import choice, real, refuse, whole
-from interview.calculators.formulas.prices import FOUR, OWN, Price, price_list
+from interview.calculators.formulas.cost_bill import (
+    MILLION,
+    CostInputs,
+    Counts,
+    Rates,
+    accounting_of,
+    counts_of,
+    exact,
+    rates_of,
+    total_of,
+)
+from interview.calculators.formulas.prices import OWN, price_list
 from interview.calculators.formulas.result import (
     Chart,
     Headline,
@@ -24,90 +28,6 @@ from interview.calculators.formulas.result import (
     program,
 )
 from interview.calculators.formulas.units import grouped, number_text
-
-MILLION = 10**6
-ACCOUNTING = (
-    ("auto", "as the provider does"),
-    ("inclusive", "input includes cached tokens (OpenAI, Gemini)"),
-    ("separate", "cached tokens are separate (Anthropic)"),
-)
-
-
-def _choices() -> Iterable[tuple[str, str]]:
-    yield OWN, "own prices"
-    for price in price_list().prices.values():
-        yield price.id, f"{price.name} ({price.id.partition('/')[0]})"
-
-
-@dataclass(frozen=True, slots=True)
-class CostInputs:
-    """One request, how often it is made, and what a million tokens cost."""
-
-    price_of: str = choice(OWN, "Prices of", _choices())
-    input_tokens: int = whole(2000, "Input", unit="tokens", low=0, high=10**9)
-    cache_read_tokens: int = whole(0, "of it read from cache", unit="tokens", low=0, high=10**9)
-    cache_write_tokens: int = whole(0, "written to cache", unit="tokens", low=0, high=10**9)
-    output_tokens: int = whole(
-        400, "Output", unit="tokens", low=0, high=10**9, hint="reasoning tokens are output"
-    )
-    requests: int = whole(100_000, "Requests a month", high=10**12)
-    accounting: str = choice("auto", "Counts", ACCOUNTING)
-    input_usd: float | None = real(None, "Input", unit="USD per million", high=1e6, group="Prices")
-    output_usd: float | None = real(None, "Output", unit="USD per million", high=1e6, group="Prices")
-    cache_read_usd: float | None = real(None, "Cache read", unit="USD per million", high=1e6, group="Prices")
-    cache_write_usd: float | None = real(
-        None, "Cache write", unit="USD per million", high=1e6, group="Prices"
-    )
-    tier_start: int | None = whole(
-        None,
-        "Tier above",
-        unit="input tokens",
-        low=0,
-        high=10**9,
-        group="Tier",
-        hint="prices the whole request",
-    )
-    tier_input_usd: float | None = real(
-        None, "Input in the tier", unit="USD per million", high=1e6, group="Tier"
-    )
-    tier_output_usd: float | None = real(
-        None, "Output in the tier", unit="USD per million", high=1e6, group="Tier"
-    )
-    tier_cache_read_usd: float | None = real(
-        None, "Cache read in the tier", unit="USD per million", high=1e6, group="Tier"
-    )
-    tier_cache_write_usd: float | None = real(
-        None, "Cache write in the tier", unit="USD per million", high=1e6, group="Tier"
-    )
-    batch_discount: float = real(
-        0.0, "Batch discount", unit="of the price", high=1.0, group="More", hint="0.5 for batch interfaces"
-    )
-    images: int = whole(0, "Images", low=0, high=10**6, group="More")
-    tokens_per_image: int = whole(765, "Tokens an image", low=0, high=10**7, group="More")
-    tool_calls: int = whole(0, "Paid tool calls", low=0, high=10**6, group="More")
-    tool_usd: float = real(0.01, "A tool call", unit="USD", high=1e6, group="More")
-
-
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """USD per million tokens in force for this request."""
-
-    input: Fraction
-    output: Fraction
-    cache_read: Fraction
-    cache_write: Fraction
-    in_tier: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Tokens by what they are billed as, and all input tokens together."""
-
-    fresh: int
-    read: int
-    written: int
-    output: int
-    all_input: int
 
 
 def cost(inputs: CostInputs) -> Result:
@@ -134,69 +54,6 @@ def cost(inputs: CostInputs) -> Result:
     )
 
 
-def accounting_of(inputs: CostInputs) -> str:
-    """inclusive or separate."""
-    if inputs.accounting != "auto":
-        return inputs.accounting
-    price = price_list().prices.get(inputs.price_of)
-    return price.accounting if price else "inclusive"
-
-
-def counts_of(inputs: CostInputs) -> Counts:
-    """Each token once, by what it is billed as."""
-    images = inputs.images * inputs.tokens_per_image
-    read, written = inputs.cache_read_tokens, inputs.cache_write_tokens
-    if accounting_of(inputs) == "separate":
-        fresh = inputs.input_tokens + images
-        return Counts(fresh, read, written, inputs.output_tokens, fresh + read + written)
-    if read + written > inputs.input_tokens:
-        field = "cache_read_tokens" if read >= written else "cache_write_tokens"
-        raise refuse(
-            field, "is more than the input it is part of; choose separate counts, or raise the input"
-        )
-    fresh = inputs.input_tokens - read - written + images
-    return Counts(fresh, read, written, inputs.output_tokens, inputs.input_tokens + images)
-
-
-def _exact(value: float) -> Fraction:
-    return Fraction(repr(value))
-
-
-def rates_of(inputs: CostInputs, counts: Counts) -> Rates:
-    """List prices, replaced where a price is typed, in the tier the input reaches."""
-    listed = price_list().prices.get(inputs.price_of)
-    start = inputs.tier_start
-    if start is None and listed and listed.tier:
-        start = listed.tier.start
-    in_tier = start is not None and counts.all_input > start
-    base = _base(listed, in_tier)
-    typed = {name: getattr(inputs, f"{name}_usd") for name in FOUR}
-    if in_tier:
-        tier = {name: getattr(inputs, f"tier_{name}_usd") for name in FOUR}
-        typed |= {name: value for name, value in tier.items() if value is not None}
-    found = {name: _exact(base[name] if typed[name] is None else typed[name]) for name in FOUR}
-    if listed is None:
-        for name in ("cache_read", "cache_write"):
-            found[name] = found["input"] if typed[name] is None else found[name]
-    return Rates(found["input"], found["output"], found["cache_read"], found["cache_write"], in_tier)
-
-
-def _base(listed: Price | None, in_tier: bool) -> dict[str, float]:
-    if listed is None:
-        return {"input": 2.5, "output": 10.0, "cache_read": 2.5, "cache_write": 2.5}
-    source = listed.tier if in_tier and listed.tier else listed
-    return {name: getattr(source, name) for name in FOUR}
-
-
-def total_of(inputs: CostInputs, counts: Counts, rates: Rates) -> Fraction:
-    """USD of one request, exact."""
-    tokens = counts.fresh * rates.input + counts.read * rates.cache_read + counts.written * rates.cache_write
-    tokens += counts.output * rates.output
-    return tokens / MILLION * (1 - _exact(inputs.batch_discount)) + inputs.tool_calls * _exact(
-        inputs.tool_usd
-    )
-
-
 def _working(inputs: CostInputs, counts: Counts, rates: Rates) -> Working:
     working = Working()
     working.given(
@@ -220,10 +77,10 @@ def _working(inputs: CostInputs, counts: Counts, rates: Rates) -> Working:
     working.step("output_usd", "Output", "output_tokens * output_price / million", "USD")
     code = " + ".join(parts)
     if inputs.batch_discount:
-        working.given(batch_discount=_exact(inputs.batch_discount))
+        working.given(batch_discount=exact(inputs.batch_discount))
         code = f"({code}) * (1 - batch_discount)"
     if inputs.tool_calls:
-        working.given(tool_calls=inputs.tool_calls, tool_price=_exact(inputs.tool_usd))
+        working.given(tool_calls=inputs.tool_calls, tool_price=exact(inputs.tool_usd))
         code = f"{code} + tool_calls * tool_price"
     working.step("usd_per_request", "One request", code, "USD")
     working.step("usd_per_month", "A month", "requests * usd_per_request", "USD")
@@ -299,13 +156,13 @@ def _warnings(inputs: CostInputs, counts: Counts, rates: Rates) -> tuple[str, ..
 
 
 def _parts(inputs: CostInputs, counts: Counts, rates: Rates) -> Chart:
-    keep = 1 - _exact(inputs.batch_discount)
+    keep = 1 - exact(inputs.batch_discount)
     shown = [
         ("input in full", counts.fresh * rates.input / MILLION * keep),
         ("cache read", counts.read * rates.cache_read / MILLION * keep),
         ("cache write", counts.written * rates.cache_write / MILLION * keep),
         ("output", counts.output * rates.output / MILLION * keep),
-        ("tool calls", inputs.tool_calls * _exact(inputs.tool_usd)),
+        ("tool calls", inputs.tool_calls * exact(inputs.tool_usd)),
     ]
     shown = [(name, usd) for name, usd in shown if usd] or shown[:1]
     points = tuple((float(i), float(usd)) for i, (_, usd) in enumerate(shown))
@@ -351,7 +208,7 @@ def _wrong(inputs: CostInputs, counts: Counts, rates: Rates, request: Fraction) 
         ("all input at full price (cache ignored)", total_of(inputs, everything, rates)),
         (
             "input alone (output forgotten)",
-            request - counts.output * rates.output / MILLION * (1 - _exact(inputs.batch_discount)),
+            request - counts.output * rates.output / MILLION * (1 - exact(inputs.batch_discount)),
         ),
     ):
         if usd != request:
@@ -376,43 +233,3 @@ def _savings(inputs: CostInputs, request: Fraction) -> Table:
         saved = request * inputs.requests - month
         rows.append((name, round(float(month), 2), round(float(saved), 2)))
     return Table("What would save money", ("change", "USD a month", "saved (USD)"), tuple(rows))
-
-
-CALCULATOR = Calculator(
-    slug="cost",
-    title="Cost",
-    summary="What a request and a month cost: cached tokens, tiers, batches, images and tools, each token billed once.",
-    inputs=CostInputs,
-    compute=cost,
-    formula="(fresh_tokens * input_price + read_tokens * read_price + write_tokens * write_price + output_tokens * output_price) / million",
-    formula_name="USD",
-    meaning=(
-        "Output costs several times as much as input, so shorter answers save first. A long prompt that repeats is "
-        "cheap from the second time on, if the provider caches it and the bill counts it once. The rest is volume: a "
-        "tenth of a cent is a hundred dollars at a hundred thousand requests."
-    ),
-    usual_mistake=(
-        "Billing cached tokens twice. Some interfaces include them in the input count, others report them beside it; "
-        "mix the two up and the estimate is off by a factor of two either way."
-    ),
-    sources=(
-        "Cache writes billed twice: github.com/BerriAI/litellm/issues/9812",
-        "Cached reads taken out of the input: github.com/earendil-works/pi/pull/2148",
-        "List prices: the genai-prices package (MIT), each with its provider’s page",
-    ),
-    presets=(
-        Preset(
-            "a cache write, counted apart",
-            "accounting=separate&input_tokens=3&cache_write_tokens=12304&output_tokens=550&input_usd=3&cache_write_usd=3.75&cache_read_usd=0.3&output_usd=15&requests=1",
-        ),
-        Preset(
-            "a cache read, counted within",
-            "accounting=inclusive&input_tokens=20212&cache_read_tokens=16298&output_tokens=931&input_usd=0.5&cache_read_usd=0.05&output_usd=3&requests=1",
-        ),
-        Preset(
-            "a long request in a tier",
-            "input_tokens=300000&input_usd=2&output_usd=12&tier_start=200000&tier_input_usd=4&tier_output_usd=18",
-        ),
-        Preset("overnight batch", "batch_discount=0.5"),
-    ),
-)

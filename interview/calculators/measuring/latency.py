@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from interview.calculators.formulas.latency import LatencyInputs
+from interview.calculators.formulas.latency_roofline import LatencyInputs
 from interview.calculators.measuring.local import (
     cache_dtype,
     engine_of,

@@ -41,6 +41,14 @@ def test_pairs_are_what_counting_them_gives(tokens: int, window: int, chunked: b
 
     counted = sum(i - start(i) + 1 for i in range(tokens))
     assert part.pairs(tokens, "causal") == counted
+    assert part.row(tokens) == part.pairs(tokens + 1, "causal") - counted
+
+
+@given(MODEL, st.integers(1, 10**6))
+def test_a_step_with_the_cache_is_what_one_more_token_adds_to_a_prompt(model: str, tokens: int) -> None:
+    shorter, longer = (results(model=model, tokens=n, mask="causal") for n in (tokens, tokens + 1))
+    assert shorter["decode_step_flops"] == longer["flops"] - shorter["flops"]
+    assert shorter["step_flops_without_cache"] == longer["flops"]
 
 
 @given(MODEL, st.integers(1, 10**6), st.integers(0, 10**4))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interview.calculators.formulas.cost import CostInputs, counts_of, rates_of, total_of
+from interview.calculators.formulas.cost_bill import CostInputs, counts_of, rates_of, total_of
 from interview.calculators.formulas.prices import price_list
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
 
