@@ -12,10 +12,11 @@ import resource
 import sys
 import threading
 import time
+import unicodedata
 from pathlib import Path
 from typing import Any
 
-from interview.documents.parsing.outcome import DAMAGED, TOO_COMPLEX, Parsed, Refused
+from interview.documents.parsing.outcome import DAMAGED, NO_TEXT, TOO_COMPLEX, Parsed, Refused
 
 OUTPUT_BYTES = 64 * 1024 * 1024
 FILES = 64
@@ -85,6 +86,11 @@ def parse(path: Path, name: str) -> Parsed:
     return plain.parse(raw, kind)
 
 
+def visible(text: str) -> bool:
+    """True when something of a text can be seen."""
+    return any(unicodedata.category(letter)[0] not in "CZ" for letter in text)
+
+
 def outcome(path: Path, name: str) -> dict[str, Any]:
     """The text, or the refusal, as JSON."""
     try:
@@ -97,6 +103,8 @@ def outcome(path: Path, name: str) -> dict[str, Any]:
         return {"refused": TOO_COMPLEX, "detail": "Its parts are nested too deeply."}
     except Exception as error:  # whatever a broken file makes a parser say
         return {"refused": DAMAGED, "detail": f"It can't be read ({type(error).__name__}). Save it again."}
+    if not any(visible(text) for _, text in parsed.pages):
+        return {"refused": NO_TEXT, "detail": "It holds nothing but white space and invisible characters."}
     return {
         "kind": parsed.kind,
         "encoding": parsed.encoding,

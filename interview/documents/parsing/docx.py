@@ -26,6 +26,7 @@ from interview.documents.parsing.outcome import (
 from interview.documents.parsing.plain import pieces
 
 W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
+STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main "  # what "Strict Open XML" calls the same
 FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
 MOST_BYTES = 64 * 1024 * 1024  # of all parts, inflated
 MOST_DEPTH = 256
@@ -78,11 +79,13 @@ class _Reader:
         self.depth += 1
         if self.depth > MOST_DEPTH:
             raise Refused(TOO_COMPLEX, f"Its parts are nested more than {MOST_DEPTH} deep.")
-        self.start(name, attributes)
+        if name.startswith(STRICT):
+            attributes = {key.replace(STRICT, W): value for key, value in attributes.items()}
+        self.start(name.replace(STRICT, W), attributes)
 
     def _end(self, name: str) -> None:
         self.depth -= 1
-        self.end(name)
+        self.end(name.replace(STRICT, W))
 
     def start(self, name: str, attributes: dict[str, str]) -> None: ...
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from pypdf import PdfReader
+from pypdf import PageObject, PdfReader
 from pypdf.errors import DependencyError, FileNotDecryptedError, LimitReachedError, PdfReadError
+from pypdf.generic import DictionaryObject
 
 from interview.documents.parsing.outcome import (
     DAMAGED,
@@ -18,7 +19,7 @@ from interview.documents.parsing.outcome import (
 )
 
 MOST_PAGES = 5_000
-LEAST_CHARACTERS = 10  # in all, below which there is no text layer worth the name
+LEAST_CHARACTERS = 10  # in all, below which pages with pictures are a scan with a number or a stamp on it
 SHUT = "The PDF has a password. Save a copy without one and upload that."
 
 
@@ -50,13 +51,27 @@ def _parse(path: Path, progress: Callable[[int, int], None]) -> Parsed:
         silent += not text.strip()
         parsed.add_page(f"page {number}", text)
         progress(number, n_pages)
-    if parsed.length - n_pages < LEAST_CHARACTERS and silent >= n_pages - 1:
+    if not n_pages:
+        raise Refused(NO_TEXT, "The PDF has no pages.")
+    if parsed.length - n_pages < LEAST_CHARACTERS and silent >= n_pages - 1 and _is_scan(reader, silent):
         raise Refused(
             NO_TEXT, "Its pages are pictures without a text layer (a scan). Run text recognition on it first."
         )
     if silent:
         parsed.note = f"{silent} of {n_pages} pages hold no text."
     return parsed
+
+
+def _is_scan(reader: PdfReader, silent: int) -> bool:
+    """True when no page has a word, or the few that are there stand on pictures."""
+    return silent == len(reader.pages) or any(_has_pictures(page) for page in reader.pages)
+
+
+def _has_pictures(page: PageObject) -> bool:
+    try:
+        return "/XObject" in page.get("/Resources", DictionaryObject()).get_object()
+    except Exception:  # whatever a broken page makes of it
+        return False
 
 
 def _page_text(page: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from interview.documents.parsing.encodings import decoded
 from interview.documents.parsing.outcome import NO_TEXT, TOO_COMPLEX, Parsed, Refused, Writer
@@ -11,6 +12,7 @@ from interview.documents.parsing.outcome import NO_TEXT, TOO_COMPLEX, Parsed, Re
 FIELD_LIMIT = 100_000
 MOST_COLUMNS = 1_000
 DELIMITERS = ",;\t|"
+SEPARATOR = re.compile(r"\s*\"?sep=([^\w\s\"]|\t)\"?[ \t]*\n", re.I)  # what Excel writes first
 
 
 def parse(raw: bytes) -> Parsed:
@@ -19,7 +21,10 @@ def parse(raw: bytes) -> Parsed:
     if not text.strip():
         raise Refused(NO_TEXT, "The file holds nothing but white space.")
     csv.field_size_limit(FIELD_LIMIT)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_delimiter(text))
+    declared = SEPARATOR.match(text)
+    text = text[declared.end() :] if declared else text
+    delimiter = declared[1] if declared else _delimiter(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     writer = Writer()
     try:
         header = next((row for row in reader if any(cell.strip() for cell in row)), [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 import zipfile
 from pathlib import Path
 
@@ -22,6 +23,10 @@ BINARY = {
     b"MZ": "a program",
     b"{\\rtf": "an RTF document",
     b"%!PS": "a PostScript file",
+    b"PK\x05\x06": "an empty archive",
+    b"\x28\xb5\x2f\xfd": "a Zstandard archive",
+    b"\xfd7zXZ": "an XZ archive",
+    b"SQLite format 3\x00": "a database",
 }
 OFFICE = {
     "xl/workbook.xml": "a spreadsheet",
@@ -52,7 +57,7 @@ def kind_of(path: Path, name: str) -> str:
         head = file.read(HEAD)
     if not head:
         raise Refused(EMPTY, "The file has 0 bytes.")
-    if b"%PDF-" in head[:1024]:
+    if _is_pdf(path, head):
         return "pdf"
     if head.startswith(b"PK\x03\x04"):
         return _archive(path)
@@ -68,16 +73,43 @@ def kind_of(path: Path, name: str) -> str:
     return SUFFIXES.get(Path(name).suffix.lower(), "txt")
 
 
+def _is_pdf(path: Path, head: bytes) -> bool:
+    """True for a PDF, also behind a few stray bytes; a text that only speaks of one has no end of file mark."""
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n\0").startswith(b"%PDF-"):
+        return True
+    if b"%PDF-" not in head[:1024]:
+        return False
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - HEAD))
+        return b"%%EOF" in file.read()
+
+
 def looks_like_utf16(head: bytes) -> str:
-    """utf-16-le or utf-16-be where every other byte is mostly zero (text without a mark), else nothing."""
-    if len(head) < 4:
-        return ""
-    even, odd = head[0::2], head[1::2]
-    if odd.count(0) > 0.4 * len(odd) and even.count(0) < 0.02 * len(even):
-        return "utf-16-le"
-    if even.count(0) > 0.4 * len(even) and odd.count(0) < 0.02 * len(odd):
-        return "utf-16-be"
-    return ""
+    """utf-16-le or utf-16-be for text of any script without a mark that has zero bytes, else nothing."""
+    return likely_utf16(head) if 0 in head else ""
+
+
+def likely_utf16(head: bytes) -> str:
+    """The byte order in which the high bytes are the same again and again, as those of a script are, and text comes out."""
+    best, name = max((_commonest(head[1::2]), "utf-16-le"), (_commonest(head[0::2]), "utf-16-be"))
+    return name if len(head) >= 4 and best >= 0.3 and reads_as(head, name) else ""
+
+
+def _commonest(values: bytes) -> float:
+    """The share of the value that is there most often."""
+    return max(map(values.count, set(values)), default=0) / max(1, len(values))
+
+
+def reads_as(head: bytes, name: str) -> bool:
+    """True when nearly all of these bytes are letters, digits, marks and spaces in an encoding of two bytes."""
+    try:
+        text = head[: len(head) // 2 * 2].decode(name)
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 4:  # not just a pair cut in half
+            return False
+        text = head[: error.start].decode(name)
+    kept = sum(unicodedata.category(letter)[0] in "LMNPSZ" or letter in "\n\r\t" for letter in text)
+    return bool(text) and kept >= 0.97 * len(text)
 
 
 def _archive(path: Path) -> str:

@@ -63,7 +63,7 @@ class _Reader(HTMLParser):
 
     def end_line(self, keep: bool = False) -> None:
         text = "".join(self.words)
-        text = text if self.in_pre else " ".join(text.split())
+        text = text if self.in_pre else " ".join(text.split()).removeprefix("| ").removesuffix(" |")
         if text.strip() or keep:
             for piece in pieces(text):
                 self.writer.line(piece, self.level)

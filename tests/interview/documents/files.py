@@ -203,3 +203,38 @@ def ordinary_text(n_words: int, seed: int = 1) -> str:
         sentence = [random_.choice(words) for _ in range(random_.randint(7, 16))]
         out += [sentence[0].capitalize(), *sentence[1:-1], f"{sentence[-1]} {random_.randint(1, 9999)}."]
     return " ".join(out)
+
+
+def font_bomb(ranges: bytes) -> bytes:
+    """A page whose font maps its codes to far more letters than there are."""
+    head = b"/CIDInit /ProcSet findresource begin 12 dict begin begincmap 1 begincodespacerange <0000> <FFFF> endcodespacerange 100 beginbfrange "
+    cmap, shown = (
+        zlib.compress(head + ranges + b"endbfrange endcmap"),
+        b"BT /F1 11 Tf 50 700 Td <00410042> Tj ET",
+    )
+    return _assembled(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [4 0 R] /Count 1 >>",
+            b"<< /Type /Font /Subtype /Type0 /BaseFont /X /Encoding /Identity-H /ToUnicode 6 0 R /DescendantFonts "
+            b"[<< /Type /Font /Subtype /CIDFontType2 /BaseFont /X /DW 1000 >>] >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>",
+            b"<< /Length %d >>\nstream\n%s\nendstream" % (len(shown), shown),
+            b"<< /Length %d /Filter /FlateDecode >>\nstream\n%s\nendstream" % (len(cmap), cmap),
+        ]
+    )
+
+
+def page_within_itself() -> bytes:
+    """A page with a drawing that holds itself."""
+    own = b"<< /XObject << /X0 4 0 R >> >>"
+    return _assembled(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources %s /Contents 5 0 R >>" % own,
+            b"<< /Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources %s /Length 6 >>\nstream\n/X0 Do\nendstream"
+            % own,
+            b"<< /Length 6 >>\nstream\n/X0 Do\nendstream",
+        ]
+    )
