@@ -19,6 +19,8 @@ ENV PATH=/srv/prefill/.venv/bin:$PATH \
     PORT=8000 \
     VAR_DIR=/var/lib/prefill \
     LOG_FORMAT=json
+# The worker compiles engine/kernel.c for the processor it finds itself on.
+RUN apt-get update && apt-get install -y --no-install-recommends gcc libc6-dev && rm -rf /var/lib/apt/lists/*
 RUN useradd --system --uid 10001 --home-dir /var/lib/prefill --create-home prefill
 WORKDIR /srv/prefill
 COPY --from=packages /srv/prefill/.venv .venv

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.arranged import arranges_bf16
 from engine.cache import padded
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ class Views:
 
     def attend(self, index: int, q: Tensor) -> Tensor:
         """q [rows, n_kv, group, head_dim] -> the same shape."""
-        k, v = self.keys[index], self.values[index]
+        k, v = self.keys[index].to(q.dtype), self.values[index].to(q.dtype)
         if self.mask is not None:
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask)
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=self.mask.to(q.dtype))
         short = self.past == 0 and self.rows <= BLOCK // 2
         if q.dtype == torch.bfloat16 and q.device.type == "cpu" and not short:
             return _blocks(q, k[0], v[0], self.past)
@@ -139,15 +140,15 @@ def attend(shape: Shape, index: int, heads: Tensor, views: Sequence[Views]) -> T
     queries, new = torch.split(heads, [shape.n_heads, 2 * shape.n_kv_heads], 1)
     # The query heads of a group stand as rows of one product with the keys they share.
     grouped = queries.view(-1, shape.n_kv_heads, shape.group, shape.head_dim)
-    if len(views) == 1:
-        views[0].write(index, new)
-        return views[0].attend(index, grouped).flatten(1)
+    # Without bf16 products torch's bf16 loops take many times as long as fp32.
+    slow = heads.dtype == torch.bfloat16 and heads.device.type == "cpu" and not arranges_bf16()
     found, row = [], 0
     for view in views:
         view.write(index, new[row : row + view.rows])
-        found.append(view.attend(index, grouped[row : row + view.rows]))
+        q = grouped[row : row + view.rows]
+        found.append(view.attend(index, q.float()).to(q.dtype) if slow else view.attend(index, q))
         row += view.rows
-    return torch.cat(found).flatten(1)
+    return (found[0] if len(found) == 1 else torch.cat(found)).flatten(1)
 
 
 def _fused(q: Tensor, k: Tensor, v: Tensor, past: int) -> Tensor:

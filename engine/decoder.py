@@ -14,7 +14,8 @@ from torch import Tensor
 
 from engine.attention import Views, attend, views_of
 from engine.cache import Arena, KVCache, padded
-from engine.linear import Linear
+from engine.fused import fuse
+from engine.linear import Linear, few
 from engine.lora import Updates, groups, product
 from engine.rope import RopeScaling, rope_tables
 
@@ -120,6 +121,7 @@ class Decoder:
         self.device = embedding.device
         cos, sin = rope_tables(shape.head_dim, shape.context_length, shape.rope_theta, shape.rope_scaling)
         self.cos, self.sin = cos.to(self.device, dtype), sin.to(self.device, dtype)
+        self.fused = fuse(self)
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` tokens."""
@@ -146,6 +148,32 @@ class Decoder:
         fp32.
         """
         x = self.embedding[ids].float()
+        if self.fused and probe is None and few(len(x)):
+            return self._fused(x, segments)
+        return self._watched(x, segments, probe)
+
+    def _fused(self, x: Tensor, segments: Sequence[Segment]) -> Tensor:
+        """Rows that an adapter changes take the pass below, the others the compiled one, whatever the batch holds."""
+        assert self.fused is not None
+        plain = [s for s in segments if s.updates is None]
+        if len(plain) < len(segments):
+            changes = torch.tensor([s.updates is not None for s in segments for _ in range(s.length)])
+            changed = [s for s in segments if s.updates is not None]
+            x[changes] = self._watched(x[changes], changed, None)
+            if plain:
+                x[~changes] = self._counted(x[~changes], plain)
+            return x
+        return self._counted(x, plain)
+
+    def _counted(self, x: Tensor, segments: Sequence[Segment]) -> Tensor:
+        assert self.fused is not None
+        found = self.fused(x, segments)
+        for segment in segments:
+            segment.cache.length += segment.length
+        return found
+
+    def _watched(self, x: Tensor, segments: Sequence[Segment], probe: Probe | None) -> Tensor:
+        """The pass step by step, in torch."""
         cos, sin = self._positions(segments)
         views = views_of(segments, self.shape.n_kv_heads, together=probe is None)
         changed = groups(segments)

@@ -16,13 +16,14 @@ from engine.arranged import Bf16Matrix
 from engine.decoder import Decoder, Layer, Norm, Shape
 from engine.errors import ModelError
 from engine.gguf_file import GGUF, TensorEntry, dequantise, q4_parts, read_gguf
-from engine.linear import Int4Linear, Int8Head, int8_rows, pack_int4
+from engine.linear import Int4Linear, Int8Head, Linear, head_panels, int8_rows, pack_int4
+from engine.panels import pack4, panels
 from engine.registry import Format, gguf_shape
 from engine.rope import RopeScaling
 from engine.weights import FUSED, build_decoder
 
 # Raise when the packing changes, so that older cached files are made anew.
-CACHE_VERSION = 2
+CACHE_VERSION = 3
 
 
 def shape_of(meta: dict[str, Any]) -> Shape:
@@ -135,7 +136,9 @@ def convert_int4(gguf: GGUF, shape: Shape) -> tuple[dict[str, Tensor], dict[str,
     wide: dict[str, Tensor] = {}
     for i in range(shape.n_layers):
         for name, parts in FUSED.items():
-            packed = pack_int4(*_fused_q4(gguf, shape, i, parts))
+            stored = _fused_q4(gguf, shape, i, parts)
+            packed = pack_int4(*stored)
+            found[f"{i}.{name}.panels"] = pack4(*stored)
             found[f"{i}.{name}.packed"] = packed.packed
             found[f"{i}.{name}.scales"] = packed.scales
             wide[f"{i}.{name}"] = packed.dense
@@ -143,7 +146,10 @@ def convert_int4(gguf: GGUF, shape: Shape) -> tuple[dict[str, Tensor], dict[str,
             found[f"{i}.{norm}"] = _dense(gguf.tensors[f"blk.{i}.{norm}.weight"])
     embedding = _dense(gguf.tensors["token_embd.weight"])
     output = gguf.tensors.get("output.weight")
-    wide["head"], found["head.scale"] = int8_rows(_dense(output) if output else embedding)
+    last = _dense(output) if output else embedding
+    wide["head"], found["head.scale"] = int8_rows(last)
+    if (packed_head := head_panels(last)) is not None:
+        found["head.panels"] = packed_head
     found["norm"] = _dense(gguf.tensors["output_norm.weight"])
     found["embedding"] = embedding.to(torch.bfloat16)
     return found, wide
@@ -186,7 +192,8 @@ def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor])
 
     def linear(index: int, name: str) -> Int4Linear:
         key = f"{index}.{name}"
-        return Int4Linear(found[f"{key}.packed"], found[f"{key}.scales"], Bf16Matrix(wide[key]))
+        own = panels(found[f"{key}.panels"], wide[key].shape[0])
+        return Int4Linear(found[f"{key}.packed"], found[f"{key}.scales"], Bf16Matrix(wide[key]), panels=own)
 
     layers = [
         Layer(
@@ -199,6 +206,7 @@ def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor])
         )
         for i in range(shape.n_layers)
     ]
-    head = Int8Head(wide["head"], found["head.scale"])
+    head: Linear | None = panels(found.get("head.panels"), len(wide["head"]))
+    head = head or Int8Head(wide["head"], found["head.scale"])
     norm = Norm.of(found["norm"], shape.rms_eps)
     return Decoder(shape, found["embedding"], layers, norm, head, torch.bfloat16)

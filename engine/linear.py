@@ -6,15 +6,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
-from engine.arranged import Bf16Matrix, Int8Matrix
+from engine.arranged import Bf16Matrix, Int8Matrix, arranges_bf16, dense_product
+from engine.panels import Panels, pack4, pack8, panels
 
 GROUP = 32
 # Up to this many rows the int4 kernel is used: a decoding step never has more, so that a request's bits don't depend
 # on its company. (A bf16 product is faster from 9 rows on; see docs/engine.md.)
 INT4_ROWS = 24
+
+
+def few(rows: int) -> bool:
+    """True for as many rows as the compiled kernel takes: all where the CPU has no bf16 products, which are faster."""
+    return rows <= INT4_ROWS or not arranges_bf16()
 
 
 class Linear(Protocol):
@@ -34,7 +39,7 @@ class DenseLinear:
     bias: Tensor | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
-        return F.linear(x, self.weight, self.bias)
+        return dense_product(x, self.weight, self.bias)
 
     @property
     def n_bytes(self) -> int:
@@ -46,24 +51,27 @@ class DenseHead(DenseLinear):
     """The output matrix: takes the fp32 hidden state in the weights' own type."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        return F.linear(x.to(self.weight.dtype), self.weight, self.bias)
+        return dense_product(x.to(self.weight.dtype), self.weight, self.bias)
 
 
 @dataclass(slots=True)
 class Int4Linear:
     """W in 4-bit groups of 32 along `in`; w = (q - 8) scale + zero. Activations are bf16.
 
-    `packed` comes from `_convert_weight_to_int4pack_for_cpu`, `scales` is [in/32, out, 2] (scale, zero).
-    `wide` is the same matrix in bf16 for many rows at a time, where unpacking again for each block of rows
-    costs more than reading it.
+    `panels` is what the compiled kernel reads, where there is one. Else `packed` (made by
+    `_convert_weight_to_int4pack_for_cpu`) and `scales` [in/32, out, 2] (scale, zero) are torch's. `wide` is the same matrix
+    in bf16 for many rows at a time, where unpacking again for each block of rows costs more than reading it.
     """
 
     packed: Tensor
     scales: Tensor
     wide: Bf16Matrix
     bias: Tensor | None = None
+    panels: Panels | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
+        if self.panels is not None and few(x.shape[0]):
+            return self.panels(x).to(x.dtype)
         if x.shape[0] > INT4_ROWS:
             return self.wide(x, self.bias)
         product: Tensor = torch.ops.aten._weight_int4pack_mm_for_cpu(x, self.packed, GROUP, self.scales)
@@ -88,8 +96,11 @@ class Int8Linear:
 
     high: Int4Linear
     low: Int4Linear
+    panels: Panels | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
+        if self.panels is not None and few(x.shape[0]):
+            return self.panels(x).to(x.dtype)
         if x.shape[0] > INT4_ROWS:
             return self.high(x)
         low = self.low
@@ -137,6 +148,7 @@ def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor, bias: Tensor | None = N
         scales=_grouped(scale, minimum + 8 * scale),
         wide=Bf16Matrix(values.view(q.shape).to(torch.bfloat16)),
         bias=bias,
+        panels=panels(pack4(q, scale, minimum), q.shape[0], bias),
     )
 
 
@@ -168,15 +180,26 @@ def pack_int8(q: Tensor, scale: Tensor, bias: Tensor | None = None) -> Int8Linea
     return Int8Linear(
         Int4Linear(_packed(high + 8), _grouped(16 * scale, torch.zeros_like(scale)), wide, bias),
         Int4Linear(_packed(low), _grouped(scale, 8 * scale), wide),
+        panels(pack8(q, scale), q.shape[0], bias),
     )
 
 
 def quantise_int8(weight: Tensor, bias: Tensor | None = None) -> Int8Linear:
     """Rounds an fp32 matrix to int8 with one scale a group of 32: what Q8_0 holds comes out as it was."""
+    return pack_int8(*int8_groups(weight), bias)
+
+
+def int8_groups(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """An fp32 matrix [n, k] as q [n, k] in -127..127 and a scale a group of 32 columns."""
     groups = weight.float().view(weight.shape[0], -1, GROUP)
     scale = groups.abs().amax(-1).clamp_min(1e-30) / 127
     q = (groups / scale[..., None]).round().clamp_(-127, 127)
-    return pack_int8(q.view(weight.shape), scale, bias)
+    return q.view(weight.shape).to(torch.int8), scale
+
+
+def head_panels(weight: Tensor) -> Tensor | None:
+    """The output matrix for the compiled kernel; what Q8_0 holds comes out as it was. None where it can't take it."""
+    return pack8(*int8_groups(weight)) if weight.shape[1] % GROUP == 0 else None
 
 
 def int8_rows(weight: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,17 @@ import torch
 from torch import Tensor
 
 from engine.decoder import Decoder, Layer, Norm, Shape
-from engine.linear import DenseHead, DenseLinear, Int8Head, Linear, int8_rows, quantise_int4, quantise_int8
+from engine.linear import (
+    DenseHead,
+    DenseLinear,
+    Int8Head,
+    Linear,
+    head_panels,
+    int8_rows,
+    quantise_int4,
+    quantise_int8,
+)
+from engine.panels import panels
 from engine.registry import Format
 
 DTYPES = {
@@ -82,7 +92,8 @@ def build_decoder(shape: Shape, get: Get, weight_format: Format, device: torch.d
     output = maybe(get, "output.weight")
     head: Linear
     if weight_format in ("int4", "int8"):
-        head = Int8Head(*int8_rows(embedding if output is None else output))
+        last = embedding if output is None else output
+        head = panels(head_panels(last), last.shape[0]) or Int8Head(*int8_rows(last))
         placed = embedding.to(dtype)
     else:
         placed = embedding.to(device, dtype)

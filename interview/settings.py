@@ -244,6 +244,8 @@ ENGINE_URL = env.http_url("ENGINE_URL", "")
 ENGINE_KEY = env.secret("ENGINE_KEY", least=8)
 ENGINE_MODEL = env.model("ENGINE_MODEL", "smollm2-135m-instruct")
 ENGINE_THREADS = env.integer("ENGINE_THREADS", 0, least=0, most=1024)
+# Read by the engine itself (engine/kernel.py); here it is only checked.
+ENGINE_KERNEL = env.choice("ENGINE_KERNEL", "auto", ["auto", "off"])
 ENGINE_CONTEXT = env.integer("ENGINE_CONTEXT", 0, least=0, most=1_048_576)
 
 # --- Logs -------------------------------------------------------------------------------------

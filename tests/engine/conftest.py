@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from engine.embeddings import Embedder
 from engine.grading import Grader
 from engine.llm import Engine
 from engine.registry import DEFAULT_DIR, DEFAULT_MODEL
+
+# The kernel is compiled where there is a compiler; without one the engine runs on torch and has nothing of it to test.
+collect_ignore = [] if shutil.which("cc") or shutil.which("gcc") else ["test_kernel.py"]
 
 MODELS_DIR = Path(os.environ.get("MODELS_DIR", str(DEFAULT_DIR)))
 

@@ -30,12 +30,12 @@ def test_bf16_products(monkeypatch: pytest.MonkeyPatch, on: bool) -> None:
     assert torch.equal(matrix.plain(), weight)
 
 
-@pytest.mark.skipif(not arranged.arranges_bf16(), reason="oneDNN has no bf16 products on this CPU")
-def test_a_row_is_the_same_in_any_company() -> None:
-    matrix = Bf16Matrix(drawn(96, 64).bfloat16())
+def test_a_row_of_many_is_the_same_in_any_company() -> None:
+    """By oneDNN's bf16 products, or by the compiled kernel where the CPU has none."""
+    matrix = quantise_int4(drawn(96, 64))
     x = drawn(512, 64).bfloat16()
     whole = matrix(x)
-    assert all(torch.equal(matrix(x[a:b]), whole[a:b]) for a, b in [(0, 9), (0, 128), (128, 172), (3, 400)])
+    assert all(torch.equal(matrix(x[a:b]), whole[a:b]) for a, b in [(0, 128), (128, 172), (3, 400)])
 
 
 @pytest.mark.parametrize("on", [True, False])

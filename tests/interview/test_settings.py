@@ -65,6 +65,7 @@ BAD = {
     "ENGINE_MODEL": ("the best one", "smollm2-135m-instruct"),
     "MODELS_DIR": ("/dev/null", "folder"),
     "ENGINE_THREADS": ("two", "0 to 1024"),
+    "ENGINE_KERNEL": ("fast", "auto, off"),
     "ENGINE_CONTEXT": ("²", "0 to 1048576"),
     "LOG_LEVEL": ("loud", "DEBUG, INFO, WARNING, ERROR"),
     "LOG_FORMAT": ("xml", "console, json"),

@@ -1,0 +1,235 @@
+"""The compiled kernel computes what the weights say, whatever the number of rows and threads, and can be done without."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from engine import kernel
+from engine.cache import Arena
+from engine.decoder import Decoder, Segment
+from engine.hf import from_state
+from engine.kernel import compiled
+from engine.llm import Engine
+from engine.panels import Panels, pack4, pack8
+from tests.engine.tiny import oracle
+
+SIZES = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "hidden_size": 128}
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def drawn(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+
+
+def matrix(bits: int, n: int, k: int, bias: Tensor | None = None) -> tuple[Panels, Tensor]:
+    """A random matrix in panels and as fp64."""
+    rng = torch.Generator().manual_seed(bits)
+    scale = (torch.rand(n, k // 32, generator=rng) / 50).half().float()
+    low, high = (0, 16) if bits == 4 else (-128, 128)
+    q = torch.randint(low, high, (n, k), generator=rng)
+    minimum = -(8 * scale).half().float() if bits == 4 else torch.zeros_like(scale)
+    packed = pack4(q, scale, minimum) if bits == 4 else pack8(q, scale)
+    weight = q.view(n, -1, 32).double() * scale[..., None].double() + minimum[..., None].double()
+    return Panels(packed, n, bias), weight.view(n, k)
+
+
+def test_this_machine_has_the_kernel() -> None:
+    """All below would be skipped without it, so its absence on a machine that tests is a failure."""
+    assert compiled() is not None
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("n", [32, 96, 70])
+@pytest.mark.parametrize("rows", [1, 2, 3, 7, 24, 130])
+def test_a_product_is_what_the_stored_numbers_give(bits: int, n: int, rows: int) -> None:
+    bias = drawn(n, seed=2)
+    own, weight = matrix(bits, n, 64, bias)
+    x = drawn(rows, 64, seed=rows) * torch.logspace(-3, 3, rows)[:, None]
+    exact = x.double() @ weight.T + bias.double()
+    found = own(x)
+    assert found.shape == (rows, n)
+    # A value is rounded to half of 1/32767 of the largest in its group.
+    allowed = (x.abs().amax(-1, keepdim=True).double() / 32767) @ weight.abs().sum(-1)[None] + 1e-5
+    assert bool(((found.double() - exact).abs() <= allowed).all())
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+def test_a_row_has_the_same_bits_in_any_company_and_with_any_threads(bits: int) -> None:
+    own, _ = matrix(bits, 320, 96)
+    x = drawn(70, 96)
+    whole = own(x)
+    for first, last in [(0, 1), (3, 8), (10, 33), (69, 70)]:
+        assert torch.equal(own(x[first:last]), whole[first:last])
+    for count in (1, 2, 3, 5):
+        torch.set_num_threads(count)
+        assert torch.equal(own(x), whole)
+
+
+def test_several_callers_at_once() -> None:
+    """One has the helpers, the others work alone; all get the same."""
+    own, _ = matrix(4, 960, 576)
+    x = drawn(16, 576)
+    expected = own(x)
+    wrong: list[int] = []
+
+    def often() -> None:
+        wrong.extend(i for i in range(50) if not torch.equal(own(x), expected))
+
+    callers = [threading.Thread(target=often) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert wrong == []
+
+
+def test_zeros_stay_zeros() -> None:
+    own, _ = matrix(4, 64, 64)
+    assert torch.equal(own(torch.zeros(3, 64)), torch.zeros(3, 64))
+
+
+def tiny(family: str, weight_format: Any) -> Decoder:
+    model = oracle(family, **SIZES)
+    return from_state(model.config.to_dict(), model.state_dict(), weight_format, "cpu")
+
+
+def watched(decoder: Decoder, ids: Tensor, segments: list[Segment]) -> Tensor:
+    """The same pass in torch."""
+    kept, decoder.fused = decoder.fused, None
+    try:
+        return decoder.forward(ids, segments)
+    finally:
+        decoder.fused = kept
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
+@pytest.mark.parametrize("weight_format", ["int4", "int8"])
+def test_the_pass_in_one_call_agrees_with_the_pass_in_torch(family: str, weight_format: str) -> None:
+    """Grouped heads, biases and norms of heads included; the pass in torch rounds to bf16 between its steps."""
+    decoder = tiny(family, weight_format)
+    assert decoder.fused is not None
+    ids = torch.randint(0, 256, (20,), generator=torch.Generator().manual_seed(3))
+    mine, other = decoder.new_cache(64), decoder.new_cache(64)
+    found = decoder.forward(ids, [Segment(mine, 20)])
+    expected = watched(decoder, ids, [Segment(other, 20)])
+    assert mine.length == 20
+    similar = torch.cosine_similarity(found, expected, dim=-1)
+    assert float(similar.min()) > 0.995, similar
+    stored = torch.cosine_similarity(
+        mine.data[0, :20].float().flatten(1), other.data[0, :20].float().flatten(1)
+    )
+    assert float(stored.min()) > 0.9999
+
+
+def test_fp32_is_left_to_torch() -> None:
+    assert tiny("llama", "fp32").fused is None
+
+
+def test_the_same_bits_however_a_prompt_is_cut_and_with_whom() -> None:
+    decoder = tiny("llama", "int4")
+    arena = Arena(decoder.shape, 600, decoder.dtype, decoder.device)
+    ids = torch.randint(0, 256, (24,), generator=torch.Generator().manual_seed(4))
+    alone = decoder.forward(ids, [Segment(decoder.new_cache(40), 24)])
+    first, second = arena.take(40), arena.take(100)
+    assert first is not None and second is not None
+    parts = [decoder.forward(ids[:5], [Segment(first, 5)])]
+    decoder.forward(ids[:9], [Segment(second, 9)])
+    for at in range(5, 20):
+        both = torch.cat([ids[at : at + 1], ids[9:12]])
+        parts.append(decoder.forward(both, [Segment(first, 1), Segment(second, 3)])[:1])
+    parts.append(decoder.forward(ids[20:], [Segment(first, 4)]))
+    assert torch.equal(torch.cat(parts), alone)
+
+
+def test_a_full_cache_is_an_error_and_not_somebody_elses_memory() -> None:
+    decoder = tiny("llama", "int4")
+    cache = decoder.new_cache(16)
+    decoder.forward(torch.zeros(16, dtype=torch.long), [Segment(cache, 16)])
+    with pytest.raises(IndexError, match="1 more tokens"):
+        decoder.forward(torch.zeros(1, dtype=torch.long), [Segment(cache, 1)])
+
+
+def test_the_real_model_says_the_same_with_and_without(engine: Engine, models_dir: Path) -> None:
+    """A process without the kernel agrees with this one: on nearly every choice, and closely on all of them."""
+    code = (
+        "import sys, torch; from pathlib import Path; from engine.decoder import Segment; from engine.loading import load\n"
+        "d, t, _ = load('smollm2-135m-instruct', Path(sys.argv[1]), 'cpu', None, 2**28)\n"
+        "assert d.fused is None\n"
+        "ids = torch.tensor(t.encode_text(sys.argv[2]))\n"
+        "torch.save(d.logits(d.forward(ids, [Segment(d.new_cache(64), len(ids))])), sys.argv[3])"
+    )
+    text = "A steam engine turns heat into motion. Water boils in a vessel, and the steam pushes a piston."
+    file = models_dir / f".logits-{os.getpid()}.pt"
+    try:
+        subprocess.run(
+            [sys.executable, "-c", code, str(models_dir), text, str(file)],
+            check=True,
+            env={**os.environ, kernel.SWITCH: "off"},
+        )
+        other = torch.load(file)
+    finally:
+        file.unlink(missing_ok=True)
+    ids = torch.tensor(engine.tokenizer.encode_text(text))
+    decoder = engine.decoder
+    assert isinstance(decoder, Decoder) and decoder.fused is not None
+    found = decoder.logits(decoder.forward(ids, [Segment(decoder.new_cache(64), len(ids))]))
+    apart = torch.nn.functional.kl_div(
+        found.log_softmax(-1), other.log_softmax(-1), log_target=True, reduction="batchmean"
+    )
+    assert float(apart) < 0.005
+    assert float((found.argmax(-1) == other.argmax(-1)).float().mean()) > 0.9
+
+
+class TestBuilding:
+    @pytest.fixture(autouse=True)
+    def fresh(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        compiled.cache_clear()
+        yield
+        compiled.cache_clear()
+
+    def test_it_is_built_once(self, tmp_path: Path) -> None:
+        assert compiled() is not None
+        (file,) = (tmp_path / "prefill-engine").iterdir()
+        made = file.stat().st_mtime_ns
+        compiled.cache_clear()
+        assert compiled() is not None
+        assert [f.stat().st_mtime_ns for f in (tmp_path / "prefill-engine").iterdir()] == [made]
+
+    def test_a_compiler_that_fails_costs_nothing(
+        self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        monkeypatch.setenv("CC", "false")
+        assert compiled() is None
+        assert "torch's kernels are used instead" in caplog.text
+        assert tiny("llama", "int4").fused is None
+
+    def test_no_compiler(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("CC", raising=False)
+        monkeypatch.setenv("PATH", "/nonexistent")
+        assert compiled() is None
+
+    def test_it_can_be_switched_off(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv(kernel.SWITCH, "off")
+        assert compiled() is None
+
+    def test_a_folder_that_cannot_be_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "file").write_text("")
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+        assert compiled() is not None
