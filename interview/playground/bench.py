@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from interview.accounts.models import User
 from interview.accounts.owners import owner_of, owner_or_guest
+from interview.runs import kinds
 from interview.runs import selectors as runs
 from interview.runs.models import Run
 from interview.runs.services import IdempotencyConflict, QuotaExceeded, run_create
@@ -61,6 +62,9 @@ def enqueue(
     request: HttpRequest, bench: Bench, form: forms.Form, body: dict[str, Any]
 ) -> tuple[Run | None, int]:
     """The queued run and 302, or None and the status to answer with; the form then says what is wrong."""
+    if fault := kinds.remote_fault(bench.kind):
+        form.add_error(None, fault)
+        return None, 422
     try:
         run = run_create(
             owner=owner_or_guest(request),
@@ -101,6 +105,7 @@ def show(
         "run": run,
         "standing": runs.standing(run) if run else None,
         "trace": runs.trace_get(run) if run else None,
+        "remote_fault": kinds.remote_fault(bench.kind),
         "recent": [] if fragment else _earlier(owner, run, bench),
         **(context or {}),
     }

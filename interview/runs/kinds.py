@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from django.conf import settings
+
 from interview.runs.models import Run
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ class Kind:
     `pin` then puts what was drawn (from the trace) into the input, where that is more than the sampling's seed.
     `shown` gives the template and context by which a shared run is read: of the run, the query and the page's address.
     `at_once` is how many of them one worker does at a time where more would only stand in each other's way.
+    `looks_inside` is on where the model itself is needed, which a server behind ENGINE_URL doesn't show.
     A kind with a `check` may be queued through the API: it returns the input to store or raises InputRefused.
     """
 
@@ -114,6 +117,7 @@ class Kind:
     pin: Callable[[JSON, JSON], JSON] | None = None
     shown: Callable[[Run, Mapping[str, str], str], tuple[str, JSON]] | None = None
     at_once: int | None = None
+    looks_inside: bool = False
 
 
 _kinds: dict[str, Kind] = {}
@@ -140,7 +144,20 @@ def checked_input(kind: str, body: JSON) -> JSON:
     found = known(kind)
     if found is None or found.check is None:
         raise InputRefused("unknown_kind", f"Unknown kind {kind!r}. Allowed: {', '.join(public)}.")
+    if fault := remote_fault(kind):
+        raise InputRefused("not_remote", fault)
     return found.check(body)
+
+
+def remote_fault(name: str) -> str:
+    """Why no run of this kind can be queued where the model runs on somebody's server; nothing where it can."""
+    found = known(name)
+    if found is None or not found.looks_inside or not settings.ENGINE_URL:
+        return ""
+    return (
+        "This looks inside the model, and this site's model runs on a server that doesn't show it (ENGINE_URL). "
+        "It works with a local model."
+    )
 
 
 def limited() -> dict[str, int]:

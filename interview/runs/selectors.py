@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.runs.connection import LOST, client
@@ -70,6 +71,7 @@ class Standing:
     worker_ready: bool
     cancelling: bool
     took: float | None = None
+    running_for: float = 0.0
 
     @property
     def words(self) -> str:
@@ -77,7 +79,7 @@ class Standing:
         if self.state == QUEUED:
             return self._queued_words()
         if self.state == RUNNING:
-            return "Stopping" if self.cancelling else "Running"
+            return "stopping" if self.cancelling else f"for {self.running_for:.0f} s"
         took = f"in {self.took:.1f} s" if self.took is not None else ""
         return {"succeeded": took, "failed": self.reason, "cancelled": "as you asked"}[self.state]
 
@@ -109,6 +111,7 @@ def standing(run: Run) -> Standing:
         worker_ready=worker_ready() if waiting else True,
         cancelling=run.cancel_requested,
         took=(run.finished - run.started).total_seconds() if run.finished and run.started else None,
+        running_for=(timezone.now() - run.started).total_seconds() if run.started else 0.0,
     )
 
 

@@ -21,7 +21,7 @@ function follow(box, url, after) {
   source.addEventListener("state", (event) => show(box, JSON.parse(event.data)));
   source.addEventListener("started", (event) => {
     last = event.lastEventId;
-    show(box, { state: "running", words: "Running" });
+    show(box, { state: "running", words: "for 0 s" });
   });
   source.addEventListener("tokens", (event) => append(box, JSON.parse(event.data).tokens));
   source.addEventListener("restart", () => box.querySelector("[data-run-tokens]")?.replaceChildren());

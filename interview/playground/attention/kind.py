@@ -81,5 +81,6 @@ register(
         page="playground:attention",
         replays=True,
         shown=shown,
+        looks_inside=True,
     )
 )

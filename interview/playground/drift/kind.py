@@ -72,4 +72,4 @@ def asked(body: JSON, prompt: str) -> list[Request]:
     ]
 
 
-register(Kind(name="drift", title="Drift", execute=drift))
+register(Kind(name="drift", title="Drift", execute=drift, looks_inside=True))

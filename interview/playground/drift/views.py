@@ -14,6 +14,7 @@ from interview.accounts.owners import owner_of, owner_or_guest
 from interview.playground.drift.form import PinForm
 from interview.playground.drift.seen import compare
 from interview.playground.models import Pin
+from interview.runs import kinds
 from interview.runs import selectors as runs
 from interview.runs.models import SUCCEEDED, Run
 from interview.runs.services import QuotaExceeded, run_create
@@ -90,6 +91,8 @@ def pin_run(request: HttpRequest, pk: int) -> HttpResponse:
     key = request.POST.get("idempotency_key", "")[:60] or None
     if key and Run.objects.filter(owner=own.owner_id, idempotency_key=key).exists():
         return redirect("playground:pin", own.pk)
+    if fault := kinds.remote_fault("drift"):
+        return _page(request, own, problem=fault, status=422)
     body = {"pin": own.pk, **own.body, "seed": 1000 + secrets.randbelow(2**40)}
     try:
         run_create(owner=own.owner, kind="drift", input=body, idempotency_key=key)

@@ -175,5 +175,6 @@ register(
         replays=True,
         pin=pin,
         shown=shown,
+        looks_inside=True,
     )
 )

@@ -27,11 +27,11 @@ def serving(job: Job) -> JSON:
     job.trace["model"] = engine.card.to_dict()
     try:
         # Distinct beginnings (numbers 900 and up), so that nothing of the calibration comes from the prefix cache.
-        alone = _measured(job, [_request(engine, body, 900)], 1)
-        pair = _measured(job, [_request(engine, body, 901), _request(engine, body, 902)], 2)
-        load = _measured(
-            job, [_request(engine, body, n) for n in range(body["requests"])], body["concurrency"]
-        )
+        alone = _measured(job, "one alone", [_request(engine, body, 900)], 1)
+        both = [_request(engine, body, 901), _request(engine, body, 902)]
+        pair = _measured(job, "two together", both, 2)
+        requests = [_request(engine, body, n) for n in range(body["requests"])]
+        load = _measured(job, "the load", requests, body["concurrency"])
     except EngineError as error:
         raise RunFailed(error.message) from error
     output = {
@@ -49,13 +49,15 @@ def serving(job: Job) -> JSON:
     return output
 
 
-def _measured(job: Job, requests: list[Request], clients: int) -> JSON:
+def _measured(job: Job, stage: str, requests: list[Request], clients: int) -> JSON:
     """Serve requests and halt with the job. Raises Interrupted when the worker stops."""
     load = Load(job.models.engine, requests, min(clients, len(requests)))
     job.call_on_halt(load.halt)
 
     def tell(seen: Seen, total: int) -> None:
-        words = f"{seen.done} of {total} answers, {seen.running} in the batch, {seen.waiting} waiting"
+        words = (
+            f"{stage}: {seen.done} of {total} answers, {seen.running} in the batch, {seen.waiting} waiting"
+        )
         job.emit("progress", {"done": seen.done, "total": total, "words": words})
 
     load.run(tell)
@@ -109,5 +111,6 @@ register(
         check=check,
         page="playground:serving",
         shown=shown,
+        looks_inside=True,
     )
 )

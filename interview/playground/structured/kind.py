@@ -62,6 +62,7 @@ class Bench:
     def __init__(self, job: Job, model: Any, schema: Any) -> None:
         self.job, self.model, self.schema = job, model, schema
         self.steps: list[JSON] = []
+        self.done = 0
         self.results: list[Result] = []  # every text in the order decoded: what a replay is compared by
         self.usage = {"prompt_tokens": 0, "completion_tokens": 0, "cached_tokens": 0}
 
@@ -105,11 +106,18 @@ class Bench:
         if self.job.halted:
             self.job.halt()
         watched = wave == 0 and name == "constrained"
-        results = [self._followed(handle, watched and at == 0) for at, handle in enumerate(handles)]
-        self.job.emit(
-            "progress", {"words": f"{name}: {len(results)} texts decoded{' again' if wave else ''}"}
-        )
+        results = []
+        for at, handle in enumerate(handles):
+            results.append(self._followed(handle, watched and at == 0))
+            stage = f"retry {wave}" if wave else "first texts"
+            self._tell(f"{name}, {stage}: {at + 1} of {len(handles)}", first=wave == 0)
         return [self._judged(result) for result in results]
+
+    def _tell(self, words: str, *, first: bool) -> None:
+        """The bar counts first texts: how many retries there will be, nobody knows."""
+        total = self.job.input["trials"] * len(self.job.input["conditions"])
+        self.done += first
+        self.job.emit("progress", {"done": self.done, "total": total, "words": words})
 
     def _request(self, name: str, wave: int, trial: int, talk: list[JSON]) -> Any:
         body = self.job.input

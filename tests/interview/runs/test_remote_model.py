@@ -11,6 +11,7 @@ from django.test import Client
 
 from engine.registry import DEFAULT_DIR
 from interview.accounts.models import User
+from interview.playground.models import Pin
 from interview.runs import services
 from interview.runs.models import Run
 from interview.runs.worker import LoadedModels, Worker
@@ -58,6 +59,43 @@ def test_the_api_s_completion_is_answered_by_the_server(worker: Worker, owner: U
     run = done(worker, owner, "chat", body)
     assert run.state == "succeeded", run.reason
     assert [choice["finish_reason"] for choice in (run.output or {})["choices"]]
+
+
+PAGES = {
+    "attention": ("/playground/attention/", {"prompt": "a b c", "layer": "0"}, {"prompt": "a b c", "layer": 0}),
+    "next-token": ("/playground/next-token/", {"prompt": "a b c"}, {"prompt": "a b c"}),
+    "serving": (
+        "/playground/serving/",
+        {"concurrency": "1", "requests": "1", "prompt_tokens": "8", "output_tokens": "2", "start": "distinct", "speculation": "off"},
+        {"concurrency": 1, "requests": 1, "prompt_tokens": 8, "output_tokens": 2, "start": "distinct", "speculation": "off"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_what_looks_inside_is_refused_before_it_is_queued(
+    owner: User, client: Client, settings: Any, kind: str
+) -> None:
+    settings.ENGINE_URL = "http://127.0.0.1:9/v1"
+    client.force_login(owner)
+    address, sent, body = PAGES[kind]
+    assert "runs on a server that doesn" in client.get(address).content.decode(), (
+        "said before anything is typed"
+    )
+    page = client.post(address, {**sent, "idempotency_key": "k"})
+    assert page.status_code == 422 and "works with a local model" in page.content.decode()
+    api = client.post("/api/v1/runs", {"kind": kind, "input": body}, content_type="application/json")
+    assert (api.status_code, api.json()["code"]) == (422, "not_remote")
+    assert not Run.objects.exists()
+
+
+def test_a_pin_is_not_asked_of_a_server(owner: User, client: Client, settings: Any) -> None:
+    settings.ENGINE_URL = "http://127.0.0.1:9/v1"
+    client.force_login(owner)
+    pin = Pin.objects.create(owner=owner, name="n", body={"prompts": ["a"], "sampling": {}, "trials": 4})
+    page = client.post(f"/playground/drift/{pin.pk}/run/", {"idempotency_key": "k"})
+    assert page.status_code == 422 and "works with a local model" in page.content.decode()
+    assert not Run.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -120,3 +120,15 @@ def test_an_ended_run_says_how_it_ended_once(owner: User, end: Callable[[Run], b
     assert end(run)
     run.refresh_from_db()
     assert re.search(words, standing(run).words)
+
+
+def test_every_run_can_be_told_from_the_others(owner: User, owner_client: Client) -> None:
+    load = {"concurrency": 3, "requests": 4, "start": "distinct"}
+    for kind, body in (("serving", load), ("grade", {})):
+        services.run_create(owner=owner, kind=kind, input=body)
+    page = owner_client.get("/runs/").content.decode()
+    assert "concurrency 3, requests 4, start distinct" in page
+    served = Run.objects.get(kind="serving")
+    assert served.prompt_words and Run.objects.get(kind="grade").prompt_words == "grade"
+    recent = owner_client.get("/playground/serving/").content.decode()
+    assert f'?run={served.pk}">concurrency 3' in recent, "a link has words"
