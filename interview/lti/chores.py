@@ -7,7 +7,6 @@ from django.utils import timezone
 
 from interview.lti.arriving import launches_prune
 from interview.lti.models import WAITING, ScoreReturn
-from interview.lti.scores import scores_compare
 from interview.runs.chores import register
 
 
@@ -15,6 +14,7 @@ def scores_return() -> None:
     """Find what changed and wake the sender when something is due."""
     if not settings.LTI_HOSTS:
         return
+    from interview.lti.scores import scores_compare
     from interview.lti.tasks import scores_send
 
     scores_compare()

@@ -106,7 +106,18 @@ def test_the_web_process_never_loads_the_model_libraries() -> None:
     code = (
         "import sys, interview.asgi, django.urls\n"
         "django.urls.get_resolver().url_patterns, django.urls.reverse('home')\n"
+        "from interview.lti.views import courses, launches, places, platforms\n"
         "print(sorted({'torch', 'transformers', 'llguidance', 'gguf'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_web_reads_the_libraries_of_learning_platforms_only_when_one_calls() -> None:
+    code = (
+        "import sys, interview.asgi, django.urls\n"
+        "django.urls.get_resolver().url_patterns, django.urls.reverse('lti:platform_list')\n"
+        "print(sorted({'pylti1p3', 'requests', 'jwt', 'jwcrypto'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "[]", done.stderr
