@@ -13,6 +13,7 @@ from interview.documents import assignment_sharing as service
 from interview.documents import selectors
 from interview.teaching.models import EDITORS, STAFF, Assignment
 from interview.teaching.rights import Seat, seat_of
+from interview.teaching.services.grading import access_note_list
 from interview.teaching.views.assignments import assignment_or_404
 from interview.teaching.views.pages import reads, writes
 
@@ -61,11 +62,18 @@ def detach(request: AccountRequest, assignment_id: uuid.UUID, collection_id: uui
 def asked(request: AccountRequest, assignment_id: uuid.UUID) -> HttpResponse:
     """What learners asked the documents of an assignment."""
     seat, assignment = _found(request, assignment_id, STAFF, changes=False)
+    rows = service.asked(assignment)
+    access_note_list(
+        classroom=seat.classroom,
+        reader=request.user,
+        learners=[row.run.owner_id for row in rows],
+        what=f"{assignment.title}: questions to the documents",
+    )
     context = {
         "seat": seat,
         "tab": "class",
         "assignment": assignment,
         "collections": service.collections_of(assignment),
-        "rows": service.asked(assignment),
+        "rows": rows,
     }
     return render(request, "documents/assignment_asked.html", context)

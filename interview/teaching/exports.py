@@ -10,7 +10,8 @@ from decimal import Decimal
 
 Value = str | int | Decimal | None
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
-STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# The wide forms too: spreadsheets set to an East Asian language take them for the narrow ones.
+STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", *"＝＋－＠")
 # Languages whose spreadsheets read 1.33 as a date or a text: they get 1,33 and semicolons.
 COMMA = frozenset(
     [

@@ -6,12 +6,13 @@ answers' rows, and learners see them when the assignment's policy allows.
 
 from __future__ import annotations
 
+import copy
 import threading
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections import OrderedDict
 
 from interview.plain_text import is_blank
+from interview.questions.models import RubricVersion
 from interview.runs.kinds import JSON, Interrupted, Job, Kind, register
 from interview.teaching.models import Answer, Regrade
 from interview.teaching.services import assess as services
@@ -28,16 +29,25 @@ def batched(rows: list[Answer], size: int) -> list[list[Answer]]:
 
 # One answer at a time: grading uses all cores by itself, and more at once would only wait for each other.
 _one = threading.Lock()
+# Verdicts on the last texts: a class's copied answers and "I don't know"s are held against a rubric once.
+_recent: OrderedDict[tuple[str, str, str], JSON] = OrderedDict()
+RECENT = 2_000
 
 
-def graded(job: Job, *, question: str, answer: str, rubric: Mapping[str, Any]) -> JSON:
-    """The grader's verdict as plain data."""
+def graded(job: Job, *, question: str, answer: str, rubric: RubricVersion) -> JSON:
+    """The grader's verdict as plain data; the same text is graded once."""
     from engine.rubric import Rubric
 
+    key = (rubric.hash, question, answer)
     with _one:
-        verdict = job.models.grader.grade(question=question, answer=answer, rubric=Rubric.from_dict(rubric))
-    found: JSON = verdict.to_dict()
-    return found
+        if key not in _recent:
+            body = Rubric.from_dict(rubric.body)
+            verdict = job.models.grader.grade(question=question, answer=answer, rubric=body)
+            _recent[key] = verdict.to_dict()
+        _recent.move_to_end(key)
+        while len(_recent) > RECENT:
+            _recent.popitem(last=False)
+        return copy.deepcopy(_recent[key])
 
 
 def assess(job: Job) -> JSON:
@@ -52,10 +62,8 @@ def assess(job: Job) -> JSON:
         for answer in together:
             if job.stopping.is_set() or job.cancelled.is_set():
                 break
-            rubric = answer.item.rubric.body
-            found.append(
-                (answer, graded(job, question=answer.item.prompt, answer=answer.text, rubric=rubric))
-            )
+            item = answer.item
+            found.append((answer, graded(job, question=item.prompt, answer=answer.text, rubric=item.rubric)))
         services.answers_assessed(found)
         n_assessed += len(found)
         if job.stopping.is_set():
@@ -75,7 +83,7 @@ def regrade(job: Job) -> JSON:
         if job.cancelled.is_set() or is_blank(answer.text):
             continue
         verdicts[str(answer.pk)] = graded(
-            job, question=trial.item.prompt, answer=answer.text, rubric=trial.rubric.body
+            job, question=trial.item.prompt, answer=answer.text, rubric=trial.rubric
         )
     job.trace["answers"], job.trace["rubric_hash"] = len(verdicts), trial.rubric.hash
     return {"verdicts": verdicts}

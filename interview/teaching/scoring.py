@@ -66,6 +66,13 @@ def review_reason(verdict: Mapping[str, Any] | None) -> str:
     return "uncertain" if "needs_review" in verdict["flags"] else ""
 
 
+def still_to_review(verdict: Mapping[str, Any] | None, share: float | None, rulings: Iterable[Ruling]) -> str:
+    """Why an answer waits for a teacher after their rulings; one without a score waits whatever was ruled on a point."""
+    if share is None:
+        return "not_assessed"
+    return "" if verdict is None or list(rulings) else review_reason(verdict)
+
+
 def rounded(points: Decimal | float) -> Decimal:
     """Points to two decimals, halves up, as they are shown and exported."""
     return Decimal(str(points)).quantize(CENT, ROUND_HALF_UP)

@@ -52,6 +52,8 @@ function start(form) {
     if (state.done) event.preventDefault();
     state.done = true;
     find("elapsed").value = Math.round(state.elapsed);
+    // What this page has seen: a newer text from another window is then not overwritten by the button.
+    if (find("seen")) find("seen").value = state.revision + (state.saving ? 1 : 0);
     clearTimeout(state.timer);
     // Kept until the answer's page has opened: a submission that fails loses nothing.
     write(key, { text: area.value, revision: state.revision + 1, at: Date.now() });

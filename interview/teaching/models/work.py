@@ -34,7 +34,6 @@ class Submission(models.Model):
     pinned = models.BooleanField(
         default=False, help_text="A teacher graded this attempt, so it is the one that counts"
     )
-    reminded = models.DateTimeField(null=True, blank=True)
 
     # The account's export knows no feedback policy; scores are in the class's own file, which does.
     EXPORT_EXCLUDES: ClassVar[tuple[str, ...]] = ("earned", "n_pending", "pinned")

@@ -13,8 +13,8 @@ from interview.runs.models import Run
 from interview.runs.services import run_create
 from interview.teaching.errors import TeachingRefused
 from interview.teaching.models import Answer, Override, Submission
-from interview.teaching.scoring import Ruling, review_reason, share_of
-from interview.teaching.services.totals import totals_update
+from interview.teaching.scoring import Ruling, share_of, still_to_review
+from interview.teaching.services.totals import answers_lock, totals_update
 from interview.teaching.services.work import KIND
 
 
@@ -22,6 +22,7 @@ from interview.teaching.services.work import KIND
 def answers_assessed(found: Sequence[tuple[Answer, Mapping[str, Any]]]) -> None:
     """Keep verdicts and what follows from them, in one write: a class that hands in at once waits for the writers."""
     rulings: dict[int, list[Ruling]] = defaultdict(list)
+    answers_lock([answer.pk for answer, _ in found])
     active = Override.objects.filter(answer__in=[answer.pk for answer, _ in found], removed__isnull=True)
     for row in active.order_by("created", "id"):
         rulings[row.answer_id].append(Ruling(row.point, row.state, row.share))
@@ -29,7 +30,7 @@ def answers_assessed(found: Sequence[tuple[Answer, Mapping[str, Any]]]) -> None:
         mine = rulings[answer.pk]
         answer.verdict, answer.grader, answer.graded = verdict, verdict["grader"], timezone.now()
         answer.share = share_of(verdict, answer.item.rubric.body, mine)
-        answer.review = "" if mine else review_reason(verdict)
+        answer.review = still_to_review(verdict, answer.share, mine)
     Answer.objects.bulk_update(
         [answer for answer, _ in found], ["verdict", "grader", "graded", "share", "review"]
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 import uuid
 from collections import defaultdict
+from collections.abc import Iterable
+from datetime import timedelta
 from decimal import Decimal
 
 from django.db import transaction
@@ -22,8 +24,9 @@ from interview.teaching.models import (
     Override,
     Submission,
 )
-from interview.teaching.scoring import CREDIT, Ruling, share_of
-from interview.teaching.services.totals import totals_update
+from interview.teaching.scoring import CREDIT, Ruling, share_of, still_to_review
+from interview.teaching.services.notices import graded_by_hand
+from interview.teaching.services.totals import answers_lock, totals_update
 
 
 @transaction.atomic
@@ -57,6 +60,7 @@ def _rule(
         answer=answer, author=author, point=point, state=state, share=share, reason=reason
     )
     answers_recount([answer.pk])
+    graded_by_hand(answers=[answer])
     return made
 
 
@@ -77,33 +81,37 @@ def override_apply_to_equal(*, override: Override, author: User) -> int:
     """Give the same ruling to all equal answers of this assignment that have none. How many got it."""
     here = override.answer
     wanted = normalised(here.text)
-    others = Answer.objects.filter(item_id=here.item_id, submission__submitted__isnull=False).exclude(
-        pk=here.pk
+    others = (
+        Answer.objects.filter(item_id=here.item_id, submission__submitted__isnull=False)
+        .exclude(pk=here.pk)
+        .select_related("item__assignment", "submission__owner")
     )
     ruled = set(
         Override.objects.filter(
             answer__item_id=here.item_id, point=override.point, removed__isnull=True
         ).values_list("answer_id", flat=True)
     )
-    equal = [row.pk for row in others if row.pk not in ruled and normalised(row.text) == wanted]
+    equal = [row for row in others if row.pk not in ruled and normalised(row.text) == wanted]
     Override.objects.bulk_create(
         Override(
-            answer_id=pk,
+            answer=row,
             author=author,
             point=override.point,
             state=override.state,
             share=override.share,
             reason=override.reason,
         )
-        for pk in equal
+        for row in equal
     )
-    answers_recount(equal)
+    answers_recount([row.pk for row in equal])
+    graded_by_hand(answers=equal)
     return len(equal)
 
 
 def answers_recount(answer_ids: list[int]) -> None:
     """What counts, from the automatic verdict and the active rulings; then the sums of the submissions."""
     rulings: dict[int, list[Ruling]] = defaultdict(list)
+    answers_lock(answer_ids)
     for row in Override.objects.filter(answer__in=answer_ids, removed__isnull=True).order_by("created", "id"):
         rulings[row.answer_id].append(Ruling(row.point, row.state, row.share))
     answers = list(Answer.objects.filter(pk__in=answer_ids).select_related("item__rubric"))
@@ -113,8 +121,7 @@ def answers_recount(answer_ids: list[int]) -> None:
         if share is None and not answer.text.strip():
             share = 0.0
         answer.share, answer.overridden = share, bool(mine)
-        if mine:
-            answer.review = ""
+        answer.review = still_to_review(answer.verdict, share, mine)
     Answer.objects.bulk_update(answers, ["share", "overridden", "review"], batch_size=500)
     touched = {answer.submission_id for answer in answers}
     _pin(touched)
@@ -172,3 +179,14 @@ def dispute_resolve(*, dispute: Dispute, reply: str) -> None:
 def access_note(*, classroom: Classroom, reader: User, learner: User, what: str) -> None:
     """Write down that somebody read a learner's answers."""
     AccessEntry.objects.create(classroom=classroom, reader=reader, owner=learner, what=what[:200])
+
+
+def access_note_list(*, classroom: Classroom, reader: User, learners: Iterable[int], what: str) -> None:
+    """Write down that somebody saw these learners' answers in a list: once a day for each, however often it is opened."""
+    day = timezone.now() - timedelta(days=1)
+    fresh = AccessEntry.objects.filter(classroom=classroom, reader=reader, what=what[:200], created__gt=day)
+    noted = set(fresh.values_list("owner_id", flat=True))
+    AccessEntry.objects.bulk_create(
+        AccessEntry(classroom=classroom, reader=reader, owner_id=learner, what=what[:200])
+        for learner in sorted(set(learners) - noted)
+    )

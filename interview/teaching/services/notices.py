@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from datetime import timedelta
+from collections import defaultdict
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core import signing
@@ -16,6 +17,7 @@ from django.utils import timezone
 
 from interview.accounts import mail
 from interview.accounts.models import User
+from interview.teaching.dates import Window
 from interview.teaching.models import (
     LEARNER,
     STAFF,
@@ -28,7 +30,7 @@ from interview.teaching.models import (
     Notification,
     Submission,
 )
-from interview.teaching.selectors.assignments import window_of
+from interview.teaching.selectors.assignments import feedback_level, window_of
 
 UNSUBSCRIBE_SALT = "teaching.unsubscribe"
 SOON = timedelta(hours=24)
@@ -73,7 +75,7 @@ def _seats(classroom_id: uuid.UUID, roles: set[str] | frozenset[str]) -> list[Us
 
 
 def assignments_announce() -> None:
-    """Tell learners of what has opened, and of what is due within a day and not handed in."""
+    """Tell learners of what has opened, of what is due within a day and not handed in, and of feedback they may see."""
     now = timezone.now()
     fresh = Assignment.objects.filter(
         opens__lte=now, opens__gt=now - timedelta(days=2), classroom__archived=None
@@ -87,21 +89,29 @@ def assignments_announce() -> None:
         opens__lte=now, due__gt=now - timedelta(days=60), classroom__archived=None
     )
     for assignment in soon.select_related("classroom"):
-        _remind(assignment)
+        learners = _seats(assignment.classroom_id, {LEARNER})
+        extensions = {row.owner_id: row for row in Extension.objects.filter(assignment=assignment)}
+        windows = {user.pk: window_of(assignment, extensions.get(user.pk)) for user in learners}
+        attempts: dict[int, list[Submission]] = defaultdict(list)
+        for submission in Submission.objects.filter(assignment=assignment):
+            attempts[submission.owner_id].append(submission)
+        _remind(assignment, learners, windows, attempts, now)
+        _feedback(assignment, learners, windows, attempts, now)
 
 
-def _remind(assignment: Assignment) -> None:
-    now = timezone.now()
-    extensions = {row.owner_id: row for row in Extension.objects.filter(assignment=assignment)}
-    done = set(
-        Submission.objects.filter(assignment=assignment, submitted__isnull=False).values_list(
-            "owner_id", flat=True
-        )
-    )
+def _remind(
+    assignment: Assignment,
+    learners: list[User],
+    windows: dict[int, Window],
+    attempts: dict[int, list[Submission]],
+    now: datetime,
+) -> None:
+    """Who has nothing handed in, or is in the middle of another attempt, hears that it is due within a day."""
     due_soon = [
         user
-        for user in _seats(assignment.classroom_id, {LEARNER})
-        if user.pk not in done and now < window_of(assignment, extensions.get(user.pk)).due <= now + SOON
+        for user in learners
+        if now < windows[user.pk].due <= now + SOON
+        and (not attempts[user.pk] or any(row.submitted is None for row in attempts[user.pk]))
     ]
     path = reverse("teaching:assignment", args=[assignment.classroom_id, assignment.pk])
     due = window_of(assignment).due.timestamp()
@@ -109,15 +119,36 @@ def _remind(assignment: Assignment) -> None:
     notify(users=due_soon, key=f"due-{assignment.pk}-{due:.0f}", text=text, path=path)
 
 
-def graded_by_hand(*, answer: Answer) -> None:
-    """Tell a learner that a teacher graded something; what it is worth stays on the page that knows the policy."""
-    submission = answer.submission
-    notify(
-        users=[submission.owner],
-        key=f"graded-{answer.pk}-{timezone.now():%Y%m%d}",
-        text=f"A teacher looked at an answer of yours in {answer.item.assignment.title}",
-        path=reverse("teaching:result", args=[submission.pk]),
-    )
+def _feedback(
+    assignment: Assignment,
+    learners: list[User],
+    windows: dict[int, Window],
+    attempts: dict[int, list[Submission]],
+    now: datetime,
+) -> None:
+    """Who may now see more of what they handed in, and has a score for it, hears so: once for points, once for the rest."""
+    levels: dict[str, list[User]] = defaultdict(list)
+    for user in learners:
+        handed_in = [row for row in attempts[user.pk] if row.submitted is not None]
+        if any(not row.blank for row in handed_in) and not any(row.n_pending for row in handed_in):
+            levels[feedback_level(assignment, windows[user.pk], len(handed_in), now)].append(user)
+    path = reverse("teaching:assignment", args=[assignment.classroom_id, assignment.pk])
+    for level, words in (("points", "Your points"), ("full", "Your feedback")):
+        key = f"feedback-{level}-{assignment.pk}"
+        told = set(Notification.objects.filter(key=key).values_list("owner_id", flat=True))
+        users = [user for user in levels[level] if user.pk not in told]
+        notify(users=users, key=key, text=f"{words} for {assignment.title}", path=path)
+
+
+def graded_by_hand(*, answers: list[Answer]) -> None:
+    """Tell learners that a teacher graded something; what it is worth stays on the page that knows the policy."""
+    for answer in answers:
+        notify(
+            users=[answer.submission.owner],
+            key=f"graded-{answer.pk}-{timezone.now():%Y%m%d}",
+            text=f"A teacher looked at an answer of yours in {answer.item.assignment.title}",
+            path=reverse("teaching:result", args=[answer.submission_id]),
+        )
 
 
 def dispute_opened(*, dispute: Dispute) -> None:

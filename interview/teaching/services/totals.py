@@ -11,6 +11,11 @@ from interview.teaching.models import Answer, Submission
 BATCH = 500
 
 
+def answers_lock(answer_ids: list[int]) -> None:
+    """Hold these answers until the transaction ends: a ruling and a verdict that come at once are counted one after the other."""
+    list(Answer.objects.select_for_update().filter(pk__in=answer_ids).order_by("pk").values_list("pk"))
+
+
 def totals_update(submissions: QuerySet[Submission]) -> None:
     """Sum the answers of these submissions anew: points earned before any late penalty, and how many have no score."""
     rows = {row.pk: row for row in submissions}

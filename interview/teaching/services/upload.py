@@ -93,6 +93,8 @@ def _change(
     before = None if cell.points is None else rounded(cell.points)
     try:
         points = Decimal(row["points"].replace(",", ".")).quantize(Decimal("0.01"))
+        if not points.is_finite():  # “NaN” is a number to Decimal and compares with none
+            raise InvalidOperation
     except InvalidOperation:
         return (
             fault(f"“{row['points']}” is not a number.")

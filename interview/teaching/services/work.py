@@ -102,9 +102,17 @@ def order_for(items: list[AssignedQuestion], assignment: Assignment, learner: Us
 
 @transaction.atomic
 def answer_save(
-    *, submission: Submission, item_id: int, text: str, revision: int | None = None, elapsed_seconds: int = 0
+    *,
+    submission: Submission,
+    item_id: int,
+    text: str,
+    revision: int | None = None,
+    seen: int | None = None,
+    elapsed_seconds: int = 0,
 ) -> Answer:
     """Store an answer being written. With a revision (autosave) an older one never overwrites a newer one.
+
+    `seen` is the revision that a page's button was pressed on: what another window stored since then isn't overwritten.
 
     Raises Closed, StaleAnswer, TooLong; the caller still holds the text.
     """
@@ -121,6 +129,8 @@ def answer_save(
         if answer.text != text:
             raise StaleAnswer(answer)
         return answer
+    if seen is not None and answer.revision > seen and answer.text != text:
+        raise StaleAnswer(answer)
     answer.text, answer.updated = text, now
     answer.revision = revision if revision is not None else answer.revision + 1
     answer.elapsed_seconds = max(answer.elapsed_seconds, elapsed_seconds)

@@ -46,6 +46,12 @@ def review_queue(request: AccountRequest, class_id: uuid.UUID, assignment_id: uu
     item_id = int(asked) if asked.isascii() and asked.isdigit() and len(asked) < 12 else None
     everything, hide = request.GET.get("all") == "1", request.GET.get("hide") == "1"
     lines = review.queue(assignment, item_id=item_id, everything=everything, hide_names=hide)
+    grading.access_note_list(
+        classroom=seat.classroom,
+        reader=request.user,
+        learners=[line.answer.submission.owner_id for line in lines],
+        what=f"{assignment.title}: list of answers to review",
+    )
     context = {
         "seat": seat,
         "tab": "grades",
@@ -141,7 +147,6 @@ def override(request: AccountRequest, class_id: uuid.UUID, answer_id: int) -> Ht
             grading.override_points(answer=found, author=request.user, points=points, reason=reason)
     except TeachingRefused as refusal:
         return _page(request, seat, found, error=str(refusal), status=422)
-    notices.graded_by_hand(answer=found)
     messages.success(request, "The score is yours now. Taking it back brings the automatic one back.")
     return _back(class_id, answer_id, request)
 
@@ -325,13 +330,20 @@ def regrade_page(request: AccountRequest, class_id: uuid.UUID, regrade_id: int) 
         )
         for row in answers
     ]
+    changed = [row for row in rows if row[2] != row[3]]
+    grading.access_note_list(
+        classroom=seat.classroom,
+        reader=request.user,
+        learners=[row[1].submission.owner_id for row in changed],
+        what=f"{trial.item.assignment.title}: trial regrade of {trial.item.title}",
+    )
     context = {
         "seat": seat,
         "tab": "class",
         "trial": trial,
         "assignment": trial.item.assignment,
         "n_answers": len(rows),
-        "changed": [row for row in rows if row[2] != row[3]],
+        "changed": changed,
     }
     return render(request, "teaching/regrade.html", context)
 

@@ -150,6 +150,10 @@ def learner_export(request: AccountRequest, class_id: uuid.UUID, member_id: int)
     member = Membership.objects.select_related("owner").filter(classroom_id=class_id, pk=member_id).first()
     if member is None or (member.owner_id != request.user.pk and not seat.can_edit):
         raise Http404("No such member.")
+    if member.owner_id != request.user.pk:
+        grading.access_note(
+            classroom=seat.classroom, reader=request.user, learner=member.owner, what="export of all answers"
+        )
     attempts = Submission.objects.filter(assignment__classroom=seat.classroom, owner=member.owner)
     document = {
         "class": seat.classroom.name,

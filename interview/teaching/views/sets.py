@@ -104,6 +104,7 @@ def _editor(
         "set": found,
         "items": items,
         "points": selectors.points_sum(items),
+        "holds_own": any(item.question.owner_id is not None for item in items),
         "form": form or SetForm(initial={"title": found.title, "about": found.about}),
         "editing": form is not None,
         "errors": bool(items_form and items_form.errors),

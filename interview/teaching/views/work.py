@@ -63,6 +63,7 @@ def _page(
     *,
     text: str | None = None,
     error: str = "",
+    theirs: str | None = None,
     status: int = 200,
 ) -> HttpResponse:
     answers = _answers(submission)
@@ -85,6 +86,7 @@ def _page(
         "n_words": word_count(shown),
         "limit": ANSWER_LIMIT,
         "error": error,
+        "theirs": theirs,
         "now": timezone.now(),
         "ends": window.ends(submission.started),
         "window": window,
@@ -117,13 +119,16 @@ def work_save(request: AccountRequest, submission_id: uuid.UUID, number: int) ->
         raise Http404("No such question.")
     text = storable(request.POST.get("text", ""))
     item_id = answers[number - 1].item_id
+    go = request.POST.get("go", "")
+    seen = None if go == "time-up" else _revision(request.POST.get("seen", ""))
     try:
-        services.answer_save(submission=submission, item_id=item_id, text=text)
+        services.answer_save(submission=submission, item_id=item_id, text=text, seen=seen)
     except services.Closed as closed:
         return _too_late(request, submission, seat, closed, text)
+    except services.StaleAnswer as stale:
+        return _page(request, submission, seat, number, text=text, theirs=stale.answer.text, status=409)
     except TeachingRefused as refusal:
         return _page(request, submission, seat, number, text=text, error=str(refusal), status=422)
-    go = request.POST.get("go", "")
     if go in ("flag", "unflag"):
         services.flag_set(submission=submission, item_id=item_id, on=go == "flag")
         return redirect("teaching:work", submission_id=submission_id, number=number)
@@ -132,6 +137,10 @@ def work_save(request: AccountRequest, submission_id: uuid.UUID, number: int) ->
     if go.isascii() and go.isdigit() and 1 <= int(go[:4]) <= len(answers):
         return redirect("teaching:work", submission_id=submission_id, number=int(go[:4]))
     return redirect("teaching:hand_in", submission_id=submission_id)
+
+
+def _revision(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
 
 
 def _too_late(

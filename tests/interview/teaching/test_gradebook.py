@@ -17,7 +17,7 @@ from openpyxl import load_workbook
 
 from interview.accounts.models import User
 from interview.teaching.exports import csv_file, decimal_comma, guarded, xlsx_file
-from interview.teaching.models import Answer, Membership, Override, Submission
+from interview.teaching.models import Answer, Membership, Notification, Override, Submission
 from interview.teaching.selectors.gradebook import class_statistics, item_statistics, matrix, narrowed
 from interview.teaching.selectors.over_time import over_time
 from interview.teaching.services.totals import totals_update
@@ -85,6 +85,7 @@ def test_facility_and_discrimination_by_hand(world: World) -> None:
         ("+1+1", "'+1+1"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "'\t=1"),
+        ("\uff1d1+1", "'\uff1d1+1"),
         ("-2.5", "-2.5"),
         ("-2,5", "-2,5"),
         ("+41", "+41"),
@@ -172,6 +173,8 @@ def test_points_come_back_as_a_file_after_a_look(world: World) -> None:
     assert upload(world, changed, apply="1").status_code == 302
     ruling = Override.objects.get()
     assert (ruling.reason, ruling.author) == ("Uploaded from a file", world.assistant)
+    told = Notification.objects.get()
+    assert told.owner == world.learner and "looked at an answer of yours" in told.text
     submission.refresh_from_db()
     assert submission.earned == Decimal("2.75")
 
@@ -181,6 +184,9 @@ def test_points_come_back_as_a_file_after_a_look(world: World) -> None:
     [
         ("{member},paging,3", "Points go from 0 to 2"),
         ("{member},paging,lots", "is not a number"),
+        ("{member},paging,NaN", "is not a number"),
+        ("{member},paging,-Infinity", "is not a number"),
+        ("{member},paging,1e3", "Points go from 0 to 2"),
         ("{member},nothing,1", "no question"),
         ("999999,paging,1", "no learner"),
         ("{member},paging,0\n{member},paging,2", "in the file already"),

@@ -12,7 +12,16 @@ from django.urls import reverse
 from engine.grading import CREDIT as ENGINE_CREDIT
 from interview.questions.models import RubricVersion
 from interview.runs.models import SUCCEEDED
-from interview.teaching.models import Answer, Assignment, Dispute, Override, Regrade, Submission
+from interview.teaching.models import (
+    AccessEntry,
+    Answer,
+    Assignment,
+    Dispute,
+    Notification,
+    Override,
+    Regrade,
+    Submission,
+)
 from interview.teaching.scoring import CREDIT, Ruling, share_of
 from interview.teaching.selectors.assignments import counted, submission_list, window_for
 from interview.teaching.selectors.review import queue
@@ -21,6 +30,7 @@ from interview.teaching.services.grading import (
     dispute_open,
     normalised,
     override_apply_to_equal,
+    override_point,
     override_points,
     override_remove,
 )
@@ -130,6 +140,8 @@ def test_equal_answers_get_the_same_ruling(world: World) -> None:
     )
     assert override_apply_to_equal(override=ruling, author=world.owner) == 1
     assert earned(rows[world.classmate]) == Decimal(2)
+    told = Notification.objects.filter(text__contains="looked at an answer of yours")
+    assert {row.owner for row in told} == {world.learner, world.classmate}
     assert override_apply_to_equal(override=ruling, author=world.owner) == 0
     assert normalised("Ａ ﬁx!") == normalised("a fix")
 
@@ -158,6 +170,31 @@ def test_a_failed_assessment_waits_for_a_teacher(world: World) -> None:
     assert submission.run is not None
     submission_ended(submission.run)
     assert {line.reason for line in queue(world.assignment)} == {"not_assessed"}
+
+
+def test_what_has_no_score_stays_in_the_queue_until_it_has_one(world: World) -> None:
+    submission = hand_in(submission=work_on(world.assignment, world.learner))
+    assess(submission, 0, flags=("not_english",), label="not_assessed")
+    answer = first(submission)
+
+    def waits() -> bool:
+        return answer.pk in {line.answer.pk for line in queue(world.assignment)}
+
+    override_point(answer=answer, author=world.owner, point="grows", state="met", reason="Said in French.")
+    assert waits(), "one point ruled on is no score yet"
+    ruling = override_points(answer=answer, author=world.owner, points=Decimal(2), reason="All there.")
+    assert not waits()
+    override_remove(override=ruling)
+    assert waits() and earned(submission) == Decimal(0)
+
+
+def test_an_uncertain_score_is_to_be_looked_at_again_when_the_ruling_goes(world: World) -> None:
+    submission = hand_in(submission=work_on(world.assignment, world.learner))
+    assess(submission, 0.5, flags=("needs_review",))
+    ruling = override_points(answer=first(submission), author=world.owner, points=Decimal(2), reason="Yes.")
+    assert len(queue(world.assignment)) == 2
+    override_remove(override=ruling)
+    assert [line.reason for line in queue(world.assignment)] == ["uncertain"] * 3
 
 
 def test_full_points_to_everybody_for_a_broken_question(world: World) -> None:
@@ -289,3 +326,25 @@ def test_reading_an_answer_is_written_down(world: World) -> None:
         reverse("teaching:learner", args=[world.classroom.pk, world.seat(world.learner).pk])
     )
     assert "Week one: Why paging?" in page.content.decode() and "Anton" in page.content.decode()
+
+
+def test_reading_the_list_of_answers_is_written_down_once_a_day(world: World) -> None:
+    submission = handed_in(world.assignment, world.learner)
+    Answer.objects.filter(submission=submission).update(review="uncertain")
+    address = reverse("teaching:review_queue", args=[world.classroom.pk, world.assignment.pk])
+    for _ in range(2):
+        client_of(world.assistant).get(address)
+    client_of(world.teacher).get(address + "?hide=1")
+    entries = AccessEntry.objects.filter(what="Week one: list of answers to review")
+    assert {(row.owner, row.reader) for row in entries} == {
+        (world.learner, world.assistant),
+        (world.learner, world.teacher),
+    }
+    assert entries.count() == 2
+
+
+def test_reading_a_trials_answers_is_written_down(world: World) -> None:
+    trial, _, _ = regraded(world, 1.0)
+    client_of(world.teacher).get(reverse("teaching:regrade", args=[world.classroom.pk, trial.pk]))
+    entries = AccessEntry.objects.filter(reader=world.teacher, what__contains="trial regrade")
+    assert {row.owner for row in entries} == {world.learner, world.classmate}

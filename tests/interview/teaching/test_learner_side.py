@@ -33,7 +33,7 @@ from interview.teaching.services.assignments import extension_give
 from interview.teaching.services.classes import class_archive, class_update
 from interview.teaching.services.grading import override_points
 from interview.teaching.services.retention import retention_apply
-from tests.interview.teaching.conftest import World, assign, client_of, handed_in
+from tests.interview.teaching.conftest import World, assign, client_of, handed_in, work_on
 
 pytestmark = pytest.mark.django_db
 
@@ -96,6 +96,43 @@ def test_who_handed_in_is_not_reminded(world: World) -> None:
     assert [row.owner for row in due] == [world.classmate]
 
 
+def test_who_is_in_the_middle_of_another_attempt_is_reminded(world: World) -> None:
+    assignment = assign(world.classroom, world.question_set, title="Twice", attempts=2)
+    handed_in(assignment, world.learner)
+    work_on(assignment, world.learner)
+    with time_machine.travel(assignment.due - timedelta(hours=5), tick=False):
+        notices.assignments_announce()
+    due = Notification.objects.filter(text="Due within a day: Twice")
+    assert {row.owner for row in due} == {world.learner, world.classmate}
+
+
+@pytest.mark.parametrize(
+    ("feedback", "told_at_once", "told_after"),
+    [
+        ("after_due", set(), {"Your feedback"}),
+        ("points", {"Your points"}, {"Your points", "Your feedback"}),
+        ("full", {"Your feedback"}, {"Your feedback"}),
+    ],
+)
+def test_feedback_is_told_when_it_may_be_seen(
+    world: World, feedback: str, told_at_once: set[str], told_after: set[str]
+) -> None:
+    Assignment.objects.update(feedback=feedback)
+    handed_in(world.assignment, world.learner)
+    handed_in(world.assignment, world.classmate, share=None)  # not assessed yet: there is nothing to see
+
+    def told() -> set[str]:
+        notices.assignments_announce()
+        notices.assignments_announce()
+        rows = Notification.objects.filter(text__startswith="Your ")
+        assert {row.owner for row in rows} <= {world.learner} and rows.count() == len({r.text for r in rows})
+        return {row.text.removesuffix(" for Week one") for row in rows}
+
+    assert told() == told_at_once
+    with time_machine.travel(world.assignment.due + timedelta(seconds=2), tick=False):
+        assert told() == told_after
+
+
 def test_the_most_missed_points_lead_to_a_set(world: World) -> None:
     handed_in(world.assignment, world.learner, share=0.0)
     handed_in(world.assignment, world.classmate, share=1.0)
@@ -155,6 +192,16 @@ def test_one_learners_answers_are_deleted_on_request(world: World) -> None:
     assert Submission.objects.get().owner == world.classmate
     assert Run.objects.filter(kind="assess").count() == 1
     assert Membership.objects.filter(owner=world.learner, left=None).exists()
+
+
+def test_a_teachers_export_of_answers_is_written_down(world: World) -> None:
+    handed_in(world.assignment, world.learner)
+    own_file(world)
+    assert not AccessEntry.objects.exists(), "one's own file is nobody's business"
+    args = [world.classroom.pk, world.seat(world.learner).pk]
+    client_of(world.teacher).get(reverse("teaching:learner_export", args=args))
+    entry = AccessEntry.objects.get()
+    assert (entry.owner, entry.reader, entry.what) == (world.learner, world.teacher, "export of all answers")
 
 
 def test_answers_go_when_the_retention_is_over(world: World) -> None:

@@ -100,6 +100,24 @@ def test_autosave_never_lets_an_older_text_win(world: World, client: Client) -> 
     assert 'data-revision="5"' in client.get(url("work", submission, 1)).content.decode()
 
 
+def test_a_button_pressed_in_an_older_window_overwrites_nothing(world: World, client: Client) -> None:
+    submission = attempt_start(assignment=world.assignment, learner=world.learner)
+    assert 'name="seen" value="0"' in client.get(url("work", submission, 1)).content.decode()
+    client.post(url("answer_draft", submission, 1), {"text": "written elsewhere", "revision": 1})
+    page = client.post(url("work_save", submission, 1), {"text": "<b>mine", "seen": "0", "go": "2"})
+    shown = page.content.decode()
+    assert page.status_code == 409 and "written elsewhere" in shown and "&lt;b&gt;mine" in shown
+    assert Answer.objects.get(submission=submission, item__position=1).text == "written elsewhere"
+    assert 'name="seen" value="1"' in shown  # pressed again, having read both, it is meant
+    assert (
+        client.post(url("work_save", submission, 1), {"text": "mine", "seen": "1", "go": "2"}).status_code
+        == 302
+    )
+    assert Answer.objects.get(submission=submission, item__position=1).text == "mine"
+    same = client.post(url("work_save", submission, 1), {"text": "mine", "seen": "0", "go": "2"})
+    assert same.status_code == 302, "the same words are no conflict"
+
+
 def test_a_text_that_is_too_long_comes_back_whole(world: World, client: Client) -> None:
     submission = attempt_start(assignment=world.assignment, learner=world.learner)
     text = "word " * 4_001
