@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from datetime import datetime
 from decimal import Decimal
-from typing import Any
 
 from django.http import Http404, HttpRequest
 from ninja import Field, Router, Schema
@@ -12,11 +12,11 @@ from ninja import Field, Router, Schema
 from interview.accounts.api_auth import ApiRefused, account_or_token
 from interview.accounts.models import User
 from interview.teaching.errors import TeachingRefused
-from interview.teaching.models import STAFF, Answer, Assignment
+from interview.teaching.models import STAFF, Answer, Assignment, Override
 from interview.teaching.rights import Seat, seat_of
 from interview.teaching.scoring import rounded
 from interview.teaching.selectors import assignments, classes, gradebook
-from interview.teaching.services.grading import override_points
+from interview.teaching.services.grading import override_points, override_remove
 from interview.teaching.services.work import attempts_settle
 
 router = Router(tags=["teaching"], auth=account_or_token)
@@ -32,6 +32,18 @@ class ClassOut(Schema):
     archived: bool
 
 
+class AssignmentOut(Schema):
+    """An assignment with its dates, in UTC; `of` is the sum of its points."""
+
+    id: uuid.UUID
+    title: str
+    opens: datetime
+    due: datetime
+    late_until: datetime | None
+    questions: int
+    of: float
+
+
 class AnswerOut(Schema):
     """An answer's points; `points` is null while nobody has assessed it."""
 
@@ -42,13 +54,16 @@ class AnswerOut(Schema):
 
 
 class LearnerOut(Schema):
-    """A learner's counted attempt."""
+    """A learner's counted attempt: `points` is what was `earned` less the `late_penalty`."""
 
     member: int
     name: str
     number: str
     state: str
+    handed_in: datetime | None
+    earned: float | None
     late_credit_percent: int | None
+    late_penalty: float | None
     points: float | None
     answers: list[AnswerOut]
 
@@ -103,6 +118,25 @@ def class_list(request: HttpRequest) -> list[ClassOut]:
     ]
 
 
+@router.get("/classes/{uuid:class_id}/assignments", response=list[AssignmentOut])
+def assignment_list(request: HttpRequest, class_id: uuid.UUID) -> list[AssignmentOut]:
+    """A class's assignments by due date; for staff."""
+    seat = _seat(request, class_id)
+    names = ("pk", "title", "opens", "due", "late_until", "n_questions", "sum_points")
+    return [
+        AssignmentOut(
+            id=row["pk"],
+            title=row["title"],
+            opens=row["opens"],
+            due=row["due"],
+            late_until=row["late_until"],
+            questions=row["n_questions"],
+            of=float(row["sum_points"] or 0),
+        )
+        for row in assignments.assignment_list(seat.classroom).values(*names)
+    ]
+
+
 @router.get("/classes/{uuid:class_id}/assignments/{uuid:assignment_id}/gradebook", response=GradebookOut)
 def gradebook_get(request: HttpRequest, class_id: uuid.UUID, assignment_id: uuid.UUID) -> GradebookOut:
     """Every learner's counted attempt with its points per question; for staff."""
@@ -117,12 +151,17 @@ def gradebook_get(request: HttpRequest, class_id: uuid.UUID, assignment_id: uuid
 
 def _learner(book: gradebook.Matrix, row: gradebook.Row) -> LearnerOut:
     cells = [(item, row.cells.get(item.pk)) for item in book.items]
+    score = row.score
+    known = score is not None and score.earned is not None
     return LearnerOut(
         member=row.seat.pk,
         name=row.seat.shown_name,
         number=row.seat.number,
         state=row.state,
-        late_credit_percent=row.score.credit if row.score else None,
+        handed_in=score.submission.submitted if score else None,
+        earned=float(rounded(score.earned)) if score and score.earned is not None else None,
+        late_credit_percent=score.credit if score else None,
+        late_penalty=float(score.penalty) if score and known else None,
         points=None if row.points is None else float(row.points),
         answers=[
             AnswerOut(
@@ -144,28 +183,50 @@ def override_create(
     """Give an answer points; the same as a ruling on the site, with its reason kept."""
     seat = _seat(request, class_id, writes=True)
     book = gradebook.matrix(_assignment(seat, assignment_id))
-    answer = _answer(book, body)
+    answer = _answer(book, body.member, body.question)
     try:
         override_points(answer=answer, author=seat.user, points=body.points, reason=body.reason)
     except TeachingRefused as refusal:
         raise ApiRefused(422, refusal.code, str(refusal)) from refusal
+    return _answer_out(answer)
+
+
+@router.delete(
+    "/classes/{uuid:class_id}/assignments/{uuid:assignment_id}/overrides/{int:member}/{str:question}",
+    response=AnswerOut,
+)
+def override_delete(
+    request: HttpRequest, class_id: uuid.UUID, assignment_id: uuid.UUID, member: int, question: str
+) -> AnswerOut:
+    """Take the points that a teacher gave an answer back: the automatic score is there again. 404 where there are none."""
+    seat = _seat(request, class_id, writes=True)
+    answer = _answer(gradebook.matrix(_assignment(seat, assignment_id)), member, question)
+    ruling = Override.objects.filter(answer=answer, point="", removed__isnull=True).first()
+    if ruling is None:
+        raise Http404("Nobody gave this answer points.")
+    override_remove(override=ruling)
+    return _answer_out(answer)
+
+
+def _answer_out(answer: Answer) -> AnswerOut:
     answer.refresh_from_db()
+    item, share = answer.item, 1.0 if answer.item.everybody else answer.share
     return AnswerOut(
-        question=body.question,
-        points=float(rounded(float(answer.item.points) * (answer.share or 0.0))),
-        of=float(answer.item.points),
+        question=item.question_id,
+        points=None if share is None else float(rounded(float(item.points) * share)),
+        of=float(item.points),
         by_a_teacher=answer.overridden,
     )
 
 
-def _answer(book: gradebook.Matrix, body: OverrideIn) -> Any:
+def _answer(book: gradebook.Matrix, member: int, question: str) -> Answer:
     cells = {
         (row.seat.pk, item.question_id): cell.answer
         for row in book.rows
         for item in book.items
         if (cell := row.cells.get(item.pk)) is not None
     }
-    found = cells.get((body.member, body.question))
+    found = cells.get((member, question))
     if found is None:
         raise Http404("There is no answer of this learner to this question.")
     return Answer.objects.select_related("item__rubric", "submission").get(pk=found)

@@ -50,6 +50,18 @@ def assessed(verdict: Mapping[str, Any] | None) -> bool:
     return verdict is not None and (verdict["verdict"] != "not_assessed" or "empty" in verdict["flags"])
 
 
+def found_points(verdict: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """The key points as the grader found them; none where it came to no score, for its “missing” says nothing then."""
+    return list(verdict["points"]) if verdict is not None and assessed(verdict) else []
+
+
+def why_not_assessed(verdict: Mapping[str, Any] | None) -> str:
+    """What kept the grader from a score, in its words; empty where it has one or wasn't there yet."""
+    if verdict is None or assessed(verdict):
+        return ""
+    return next((str(point["why"]) for point in verdict["points"] if point["why"]), "")
+
+
 def _earned(rubric: Mapping[str, Any], states: Mapping[str, str]) -> float:
     asked = sum(point.get("weight", 1) for point in rubric["points"] if not point.get("optional", False))
     earned = sum(

@@ -80,6 +80,7 @@ def start_site(var: Path, **changes: str) -> Site:
         "DEMO": "on",
         "DJANGO_SETTINGS_MODULE": "interview.settings",
         "EMBED_ANCESTORS": framer,
+        "LTI_HOSTS": "127.0.0.1",  # where a test plays a learning platform
         **changes,
     }
     site = Site(f"http://127.0.0.1:{port}", var, None, env, framer)  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ from typing import Any
 
 from interview.questions.models import Question
 from interview.teaching.models import Answer, AssignedQuestion, Assignment, Classroom, Membership
+from interview.teaching.scoring import found_points
 from interview.teaching.selectors.question_points import ruled_states
 
 WORST = 5
@@ -73,7 +74,7 @@ def _ranked(
     item_of: dict[str, int] = {}
     for _, question_id, item_id, verdict, answer_id in rows:
         item_of[question_id] = item_id
-        states = {point["id"]: point["state"] for point in verdict["points"]}
+        states = {point["id"]: point["state"] for point in found_points(verdict)}
         for point, state in {**states, **ruled.get(answer_id, {})}.items():
             asked[question_id, point] += 1
             failed[question_id, point] += state in MISSED

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.db.models import Count
 from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.teaching.dates import Window
-from interview.teaching.models import Assignment, Classroom, Extension, Submission
+from interview.teaching.models import (
+    LEARNER,
+    Answer,
+    Assignment,
+    Classroom,
+    Extension,
+    Membership,
+    Submission,
+)
 from interview.teaching.selectors.assignments import (
     Score,
     assignment_list,
@@ -24,6 +33,7 @@ from interview.teaching.selectors.assignments import (
     window_of,
 )
 from interview.teaching.selectors.classes import learner_list
+from interview.teaching.selectors.review import to_review
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,8 @@ class Line:
     state: str
     score: Score | None = None
     open_attempt: Submission | None = None
+    n_handed_in: int | None = None
+    n_to_review: int = 0
 
 
 def assignment_lines(classroom: Classroom, learner: User | None) -> list[Line]:
@@ -42,8 +54,29 @@ def assignment_lines(classroom: Classroom, learner: User | None) -> list[Line]:
     rows = list(assignment_list(classroom))
     now = timezone.now()
     if learner is None:
-        return [Line(row, window_of(row), _class_state(row, now)) for row in rows]
+        return _class_lines(classroom, rows, now)
     return learner_lines([row for row in rows if row.opens <= now], learner, now)
+
+
+def _class_lines(classroom: Classroom, rows: list[Assignment], now: datetime) -> list[Line]:
+    """For staff: how many learners handed in, and how many answers wait for a look; two queries."""
+    seats = Membership.objects.filter(classroom=classroom, left__isnull=True, role=LEARNER).values("owner")
+    handed_in = Submission.objects.filter(
+        assignment__in=rows, submitted__isnull=False, blank=False, owner__in=seats
+    )
+    counts = dict(handed_in.order_by().values_list("assignment").annotate(n=Count("owner", distinct=True)))
+    waiting = to_review(Answer.objects.filter(item__assignment__in=rows, submission__owner__in=seats))
+    reviews = dict(waiting.order_by().values_list("item__assignment").annotate(n=Count("pk")))
+    return [
+        Line(
+            row,
+            window_of(row),
+            _class_state(row, now),
+            n_handed_in=counts.get(row.pk, 0),
+            n_to_review=reviews.get(row.pk, 0),
+        )
+        for row in rows
+    ]
 
 
 def _class_state(assignment: Assignment, now: datetime) -> str:

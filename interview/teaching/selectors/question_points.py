@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from django.db.models import QuerySet
 
 from interview.teaching.models import Answer, AssignedQuestion, Override
+from interview.teaching.scoring import found_points
 from interview.teaching.selectors.gradebook import ItemStatistics, Matrix, item_statistics
 
 
@@ -59,7 +60,7 @@ def question_points(book: Matrix) -> list[QuestionPoints]:
     ruled = ruled_states(answers)
     for pk, item_id, verdict in answers.values_list("pk", "item_id", "verdict"):
         assert verdict is not None
-        states = {point["id"]: point["state"] for point in verdict["points"]} | ruled.get(pk, {})
+        states = {point["id"]: point["state"] for point in found_points(verdict)} | ruled.get(pk, {})
         if not states:  # nobody assessed it
             continue
         answered[item_id] += 1

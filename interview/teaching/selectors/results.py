@@ -8,6 +8,7 @@ from typing import Any
 
 from interview.practice.selectors import WORDS, Piece, answer_pieces
 from interview.teaching.models import Answer, Dispute, Override, Submission
+from interview.teaching.scoring import found_points, why_not_assessed
 from interview.teaching.selectors.assignments import feedback_level, score_of, window_for
 
 
@@ -36,6 +37,7 @@ class AnswerView:
     misconceptions: list[dict[str, Any]]
     rulings: list[Override] = field(default_factory=list)
     disputes: list[Dispute] = field(default_factory=list)
+    refusal: str = ""
 
     @property
     def may_dispute(self) -> bool:
@@ -54,7 +56,7 @@ class AnswerView:
 def answer_view(answer: Answer, states: dict[str, str] | None = None) -> AnswerView:
     """An answer joined with the rubric it is held against; `states` are a teacher's words on points."""
     verdict = answer.verdict or {"points": [], "misconceptions": []}
-    found = {point["id"]: point for point in verdict["points"]}
+    found = {point["id"]: point for point in found_points(answer.verdict)}
     ruled = states or {}
     lines, numbered = [], []
     for number, point in enumerate(answer.item.rubric.body["points"], start=1):
@@ -66,7 +68,8 @@ def answer_view(answer: Answer, states: dict[str, str] | None = None) -> AnswerV
         lines.append(PointLine(number, point["id"], point["means"], state, why))
         if graded is not None:
             numbered.append({**graded, "number": number, "state": state})
-    return AnswerView(answer, lines, answer_pieces(answer.text, numbered), verdict["misconceptions"])
+    pieces, refusal = answer_pieces(answer.text, numbered), why_not_assessed(answer.verdict)
+    return AnswerView(answer, lines, pieces, verdict["misconceptions"], refusal=refusal)
 
 
 def released(submission: Submission) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from interview.teaching.models import Answer, Assignment, Classroom, Dispute, Membership
 
@@ -30,6 +30,13 @@ class QueueLine:
     @property
     def words(self) -> str:
         return REASONS[self.reason]
+
+
+def to_review(answers: QuerySet[Answer]) -> QuerySet[Answer]:
+    """Those of the answers that are handed in and wait for a teacher; each knows whether it is disputed."""
+    disputed = Exists(Dispute.objects.filter(answer=OuterRef("pk"), resolved__isnull=True))
+    handed_in = answers.filter(submission__submitted__isnull=False).annotate(disputed=disputed)
+    return handed_in.filter(~Q(review="") | Q(disputed=True))
 
 
 def queue(
@@ -70,14 +77,3 @@ def _ticket(answer: Answer) -> str:
 def _names(classroom: Classroom) -> dict[int, str]:
     seats = Membership.objects.filter(classroom=classroom).select_related("owner")
     return {seat.owner_id: seat.shown_name for seat in seats}
-
-
-def queue_count(classroom: Classroom) -> int:
-    """How many answers of a class wait for a teacher."""
-    disputed = Exists(Dispute.objects.filter(answer=OuterRef("pk"), resolved__isnull=True))
-    return (
-        Answer.objects.filter(item__assignment__classroom=classroom, submission__submitted__isnull=False)
-        .annotate(disputed=disputed)
-        .filter(~Q(review="") | Q(disputed=True))
-        .count()
-    )

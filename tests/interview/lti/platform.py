@@ -117,6 +117,10 @@ class SimulatedPlatform:
             "scope": form["scope"][0],
         }
 
+    def page(self, path: str, form: dict[str, list[str]]) -> str | None:
+        """What a browser sees at an address of the platform; this one has no pages."""
+        return None
+
     def service_answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         if self.failing is not None:
             return self.failing
@@ -137,12 +141,17 @@ def _handler(platform: SimulatedPlatform) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             if self.path == "/keys":
                 return self._answer(200, platform.key_set())
+            if (page := platform.page(self.path, {})) is not None:
+                return self._page(page)
             return self._service("GET", None)
 
         def do_POST(self) -> None:
             sent = self.rfile.read(int(self.headers["Content-Length"])).decode()
             if self.path == "/token":
                 return self._answer(*platform.token_answer(parse_qs(sent)))
+            if "json" not in self.headers["Content-Type"]:
+                page = platform.page(self.path, parse_qs(sent))
+                return self._page(page) if page is not None else self._answer(404, "No such page")
             return self._service("POST", json.loads(sent))
 
         def _service(self, method: str, body: Any) -> None:
@@ -150,6 +159,16 @@ def _handler(platform: SimulatedPlatform) -> type[BaseHTTPRequestHandler]:
             if scheme != "Bearer" or token not in platform.tokens:
                 return self._answer(401, "No token")
             return self._answer(*platform.service_answer(method, urlsplit(self.path).path, body))
+
+        def _page(self, page: str) -> None:
+            content = (
+                f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Platform</title>{page}'.encode()
+            )
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
 
         def _answer(self, status: int, body: Any) -> None:
             content = b"" if body is None else (body if isinstance(body, str) else json.dumps(body)).encode()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.services import token_create
 from interview.runs import chores
 from interview.teaching.models import Override
-from tests.interview.teaching.conftest import World, handed_in
+from tests.interview.teaching.conftest import World, assign, handed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -38,6 +40,47 @@ def test_a_gradebook_as_json(world: World) -> None:
     lena = next(row for row in book["learners"] if row["name"] == "Lena")
     assert (book["of"], lena["points"], lena["state"]) == (4.0, 2.0, "assessed")
     assert lena["answers"][0] == {"question": "paging", "points": 1.0, "of": 2.0, "by_a_teacher": False}
+    milo = next(row for row in book["learners"] if row["name"] == "Milo")
+    assert (milo["state"], milo["handed_in"], milo["points"]) == ("not handed in", None, None)
+
+
+def test_a_late_penalty_is_apart_from_what_was_earned(world: World) -> None:
+    now = timezone.now()
+    dates = {
+        "opens": now - timedelta(days=3),
+        "due": now - timedelta(days=1),
+        "late_until": now + timedelta(days=1),
+    }
+    late = assign(world.classroom, world.question_set, title="Late", late_credit=50, **dates)
+    handed_in(late, world.learner)
+    listed = call(world.assistant, "get", f"classes/{world.classroom.pk}/assignments").json()
+    assert [(row["title"], row["questions"], row["of"]) for row in listed] == [
+        ("Late", 3, 4.0),
+        ("Week one", 3, 4.0),
+    ]
+    book = call(
+        world.owner, "get", f"classes/{world.classroom.pk}/assignments/{listed[0]['id']}/gradebook"
+    ).json()
+    lena = next(row for row in book["learners"] if row["name"] == "Lena")
+    assert (lena["earned"], lena["late_credit_percent"], lena["late_penalty"], lena["points"]) == (
+        4.0,
+        50,
+        2.0,
+        2.0,
+    )
+
+
+def test_a_ruling_is_given_and_taken_back(world: World) -> None:
+    handed_in(world.assignment, world.learner, share=0.5)
+    member = world.seat(world.learner).pk
+    path = gradebook(world).replace("gradebook", "overrides")
+    body = {"member": member, "question": "paging", "points": "1.5", "reason": "Oral exam"}
+    assert call(world.owner, "post", path, body).json()["points"] == 1.5
+    for user, status in ((world.stranger, 404), (world.learner, 403), (None, 401)):
+        assert call(user, "delete", f"{path}/{member}/paging").status_code == status
+    taken = call(world.assistant, "delete", f"{path}/{member}/paging").json()
+    assert taken == {"question": "paging", "points": 1.0, "of": 2.0, "by_a_teacher": False}
+    assert call(world.assistant, "delete", f"{path}/{member}/paging").status_code == 404
 
 
 @pytest.mark.parametrize(
@@ -48,6 +91,7 @@ def test_rights(world: World, persona: str | None, status: int) -> None:
     handed_in(world.assignment, world.learner)
     user = getattr(world, persona) if persona else None
     assert call(user, "get", gradebook(world)).status_code == status
+    assert call(user, "get", f"classes/{world.classroom.pk}/assignments").status_code == status
     body = {
         "member": world.seat(world.learner).pk,
         "question": "paging",

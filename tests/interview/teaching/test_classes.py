@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -12,9 +13,9 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.services import CannotLeave, account_delete
-from interview.teaching.models import Classroom, JoinLink, Membership
+from interview.teaching.models import Answer, Classroom, JoinLink, Membership
 from interview.teaching.services.classes import class_create
-from tests.interview.teaching.conftest import World, account, client_of
+from tests.interview.teaching.conftest import World, account, client_of, handed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -148,6 +149,22 @@ def test_a_class_is_deleted_by_its_own_name_only(world: World) -> None:
     assert client.post(address, {"confirm": "Serving models"}).status_code == 302
     assert not Classroom.objects.filter(pk=world.classroom.pk).exists()
     assert User.objects.filter(pk=world.learner.pk).exists()
+
+
+def test_a_teacher_sees_what_waits_and_a_learner_does_not(world: World) -> None:
+    handed_in(world.assignment, world.learner)
+    waiting = handed_in(world.assignment, world.classmate, share=None)
+    Answer.objects.filter(submission=waiting).update(review="not_assessed")
+    address = reverse("teaching:class_page", args=[world.classroom.pk])
+
+    def words(user: User) -> str:
+        page = client_of(user).get(address).content.decode()
+        return " ".join(re.sub(r"<[^>]+>", "", page).split())
+
+    assert "2 handed in · 3 to review" in words(world.assistant)
+    assert "handed in ·" not in words(world.learner) and "to review" not in words(world.learner)
+    Membership.objects.filter(owner=world.classmate).update(left=timezone.now())
+    assert "1 handed in" in words(world.owner) and "to review" not in words(world.owner)
 
 
 def test_queries_do_not_grow_with_the_class(world: World, django_assert_max_num_queries: Any) -> None:

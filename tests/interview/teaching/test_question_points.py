@@ -8,12 +8,12 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from interview.teaching.models import Answer, Membership
+from interview.teaching.models import Answer, Assignment, Membership
 from interview.teaching.selectors.gradebook import matrix
 from interview.teaching.selectors.insight import missed
 from interview.teaching.selectors.question_points import QuestionPoints, question_points
 from interview.teaching.services.grading import override_point, override_remove
-from tests.interview.teaching.conftest import World, client_of, handed_in
+from tests.interview.teaching.conftest import World, assess, client_of, handed_in
 
 pytestmark = pytest.mark.django_db
 FLAT = {"id": "flat", "right": "Every token adds keys and values.", "evidence": [0, 4], "why": ""}
@@ -44,6 +44,26 @@ def test_counts_by_hand(world: World) -> None:
 def test_what_nobody_assessed_isnt_counted(world: World) -> None:
     handed_in(world.assignment, world.learner, share=None)
     assert (first(world).n, counts(first(world))) == (0, [(0, 0, 0), (0, 0, 0)])
+
+
+def test_an_answer_the_grader_refused_misses_nothing(world: World) -> None:
+    """Its verdict names every point as missing, with why it could not be read."""
+    Assignment.objects.update(feedback="full")
+    submission = handed_in(world.assignment, world.learner, share=None)
+    assess(submission, 0, flags=("not_english",), label="not_assessed")
+    answer = answer_of(world, world.learner)
+    assert (first(world).n, counts(first(world))) == (0, [(0, 0, 0), (0, 0, 0)])
+    assert missed(world.classroom) == ([], [])
+    shown = {
+        "result": client_of(world.learner).get(reverse("teaching:result", args=[submission.pk])),
+        "answer": client_of(world.owner).get(
+            reverse("teaching:answer", args=[world.classroom.pk, answer.pk])
+        ),
+    }
+    for page in shown.values():
+        assert "WHY grows" in page.content.decode() and 'class="state">Missing' not in page.content.decode()
+    override_point(answer=answer, author=world.teacher, point="grows", state="met", reason="Read in French.")
+    assert counts(first(world)) == [(1, 0, 0), (0, 0, 0)]
 
 
 def test_a_teachers_word_counts_instead(world: World) -> None:
