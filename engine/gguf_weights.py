@@ -24,13 +24,16 @@ from engine.weights import FUSED, build_decoder
 
 # Raise when the packing changes, so that older cached files are made anew.
 CACHE_VERSION = 3
+# Mistral's files call themselves llama.
+ARCHITECTURES = ("llama", "qwen2", "qwen3")
 
 
 def shape_of(meta: dict[str, Any]) -> Shape:
     """The decoder's sizes from GGUF metadata; raises `ModelError` for another architecture."""
     arch = meta["general.architecture"]
-    if arch != "llama":
-        raise ModelError("model_unsupported", f"GGUF architecture {arch!r}; this loader reads llama")
+    if arch not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
+        raise ModelError("model_unsupported", f"GGUF architecture {arch!r}; this loader reads {known}")
     sizes: dict[str, Any] = gguf_shape(meta)
     sizes.pop("kv_bytes_per_token")
     return Shape(
@@ -44,18 +47,16 @@ def shape_of(meta: dict[str, Any]) -> Shape:
 
 def scaling_of(meta: dict[str, Any]) -> RopeScaling:
     """How the file stretches its angles. Raises `ModelError` for a way this engine doesn't know."""
-    given = {
-        key.removeprefix("llama.rope.scaling."): value
-        for key, value in meta.items()
-        if key.startswith("llama.rope.scaling.")
-    }
+    arch = meta["general.architecture"]
+    start = f"{arch}.rope.scaling."
+    given = {key.removeprefix(start): value for key, value in meta.items() if key.startswith(start)}
     kind = given.get("type", "none")
     if kind == "none":
         return RopeScaling()
     if kind == "linear":
         return RopeScaling("linear", given["factor"])
     if kind == "yarn":
-        context = given.get("original_context_length") or meta["llama.context_length"]
+        context = given.get("original_context_length") or meta[f"{arch}.context_length"]
         return RopeScaling("yarn", given["factor"], context, attention_factor=given.get("attn_factor"))
     raise ModelError("model_unsupported", f"rotary scaling {kind!r}; this loader knows none, linear and yarn")
 
@@ -93,20 +94,16 @@ def load_gguf(
         raise ModelError("model_corrupt", f"{path} lacks the tensor {error}; fetch it again") from error
 
 
-def _heads(shape: Shape, name: str) -> int:
-    """How many rotary heads the rows of a tensor form; 0 for other tensors."""
+def _ordered(rows: Tensor, gguf: GGUF, shape: Shape, name: str) -> Tensor:
+    """Rotary rows by halves; llama.cpp reorders those of llama alone."""
     part = name.split(".")[-2]
-    return {"attn_q": shape.n_heads, "attn_k": shape.n_kv_heads}.get(part, 0)
-
-
-def _ordered(rows: Tensor, shape: Shape, name: str) -> Tensor:
-    heads = _heads(shape, name)
-    return unpermute(rows, heads) if heads else rows
+    heads = {"attn_q": shape.n_heads, "attn_k": shape.n_kv_heads}.get(part, 0)
+    return unpermute(rows, heads) if heads and gguf.metadata["general.architecture"] == "llama" else rows
 
 
 def _getter(gguf: GGUF, shape: Shape) -> Any:
     def get(name: str) -> Tensor:
-        return _ordered(torch.from_numpy(dequantise(gguf.tensors[name]).copy()), shape, name)
+        return _ordered(_dense(gguf.tensors[name]), gguf, shape, name)
 
     return get
 
@@ -122,12 +119,19 @@ def _fused_q4(gguf: GGUF, shape: Shape, index: int, parts: tuple[str, ...]) -> l
     for part in parts:
         name = f"blk.{index}.{part}.weight"
         for column, array in zip(columns, q4_parts(gguf.tensors[name]), strict=True):
-            column.append(_ordered(torch.from_numpy(array), shape, name))
+            column.append(_ordered(torch.from_numpy(array), gguf, shape, name))
     return [torch.cat(column) for column in columns]
 
 
 def _dense(entry: TensorEntry) -> Tensor:
     return torch.from_numpy(dequantise(entry).copy())
+
+
+def _bias(gguf: GGUF, shape: Shape, index: int, name: str) -> dict[str, Tensor]:
+    """What the fused product adds, where the file has something."""
+    biases = [gguf.tensors.get(f"blk.{index}.{part}.bias") for part in FUSED[name]]
+    known = [_ordered(_dense(b), gguf, shape, b.name) for b in biases if b is not None]
+    return {f"{index}.{name}.bias": torch.cat(known).to(torch.bfloat16)} if known else {}
 
 
 def convert_int4(gguf: GGUF, shape: Shape) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
@@ -142,8 +146,12 @@ def convert_int4(gguf: GGUF, shape: Shape) -> tuple[dict[str, Tensor], dict[str,
             found[f"{i}.{name}.packed"] = packed.packed
             found[f"{i}.{name}.scales"] = packed.scales
             wide[f"{i}.{name}"] = packed.dense
+            found |= _bias(gguf, shape, i, name)
         for norm in ("attn_norm", "ffn_norm"):
             found[f"{i}.{norm}"] = _dense(gguf.tensors[f"blk.{i}.{norm}.weight"])
+        for norm in ("attn_q_norm", "attn_k_norm"):
+            if entry := gguf.tensors.get(f"blk.{i}.{norm}.weight"):
+                found[f"{i}.{norm}"] = _dense(entry)
     embedding = _dense(gguf.tensors["token_embd.weight"])
     output = gguf.tensors.get("output.weight")
     last = _dense(output) if output else embedding
@@ -192,13 +200,22 @@ def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor])
 
     def linear(index: int, name: str) -> Int4Linear:
         key = f"{index}.{name}"
-        own = panels(found[f"{key}.panels"], wide[key].shape[0])
-        return Int4Linear(found[f"{key}.packed"], found[f"{key}.scales"], Bf16Matrix(wide[key]), panels=own)
+        bias = found.get(f"{key}.bias")
+        # The compiled kernel adds nothing to its products.
+        own = panels(found[f"{key}.panels"], wide[key].shape[0]) if bias is None else None
+        packed, scales = found[f"{key}.packed"], found[f"{key}.scales"]
+        return Int4Linear(packed, scales, Bf16Matrix(wide[key]), bias, panels=own)
+
+    def head_norm(index: int, name: str) -> Norm | None:
+        weight = found.get(f"{index}.{name}")
+        return None if weight is None else Norm.of(weight, shape.rms_eps)
 
     layers = [
         Layer(
             attn_norm=Norm.of(found[f"{i}.attn_norm"], shape.rms_eps),
             mlp_norm=Norm.of(found[f"{i}.ffn_norm"], shape.rms_eps),
+            q_norm=head_norm(i, "attn_q_norm"),
+            k_norm=head_norm(i, "attn_k_norm"),
             qkv=linear(i, "qkv"),
             out=linear(i, "out"),
             gate_up=linear(i, "gate_up"),

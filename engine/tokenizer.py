@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 from engine.encoders import byte_letters
 from engine.encoding import Encoding
@@ -27,7 +27,7 @@ END_OF_TEXT = (
     "<EOT>",
     "<|eot|>",
 )
-CONTROL = 3
+CONTROL, USER_DEFINED = 3, 4
 GPT2_SPLIT = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 LLAMA3_SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -68,6 +68,7 @@ class ModelTokenizer:
     eos_id: int | None = (
         None  # the one that the model declares, which templates write; `eos_ids` all end an output
     )
+    nfc: bool = False  # reads text in that normal form
     special_ids: frozenset[int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +82,7 @@ class ModelTokenizer:
     @cached_property
     def encoding(self) -> Encoding:
         """The face that every tokenizer has: policies for control tokens, bytes, places in a text."""
-        return Encoding(_Own(self.encode_text, self.token_bytes), self.special)
+        return Encoding(_Own(self.encode_text, self.token_bytes), self.special, nfc=self.nfc)
 
     def encode(self, text: str, *, allow_special: bool = False) -> list[int]:
         """Token ids; special tokens written in the text act as such only with `allow_special`."""
@@ -149,10 +150,17 @@ def from_gguf(meta: Mapping[str, Any]) -> ModelTokenizer:
     vocab = {token: i for i, token in enumerate(tokens)}
     special = {token: i for i, (token, kind) in enumerate(zip(tokens, kinds, strict=True)) if kind == CONTROL}
     backend = Tokenizer(models.BPE(vocab=vocab, merges=merges, fuse_unk=False, ignore_merges=False))
-    backend.pre_tokenizer = _splitter(meta.get("tokenizer.ggml.pre", "default"))
+    pre = meta.get("tokenizer.ggml.pre", "default")
+    backend.pre_tokenizer = _splitter(pre)
     backend.decoder = decoders.ByteLevel()
+    if pre == "qwen2":
+        backend.normalizer = normalizers.NFC()
+    # Whole words that no merge makes, `<tool_call>` for one.
+    words = [token for token, kind in zip(tokens, kinds, strict=True) if kind == USER_DEFINED]
+    backend.add_tokens([AddedToken(word, normalized=False) for word in words])
     letters = byte_letters()
-    spelled = [t.encode() if t in special else _unspell(t, letters) for t in tokens]
+    as_written = special.keys() | set(words)
+    spelled = [t.encode() if t in as_written else _unspell(t, letters) for t in tokens]
     named_eos = {meta.get(f"tokenizer.ggml.{n}_token_id") for n in ("eos", "eot", "eom")}
     return ModelTokenizer(
         token_bytes=spelled,
@@ -166,6 +174,7 @@ def from_gguf(meta: Mapping[str, Any]) -> ModelTokenizer:
         backend=backend,
         chat_template=meta.get("tokenizer.chat_template"),
         eos_id=meta.get("tokenizer.ggml.eos_token_id"),
+        nfc=pre == "qwen2",
     )
 
 

@@ -11,12 +11,15 @@ import pytest
 import torch
 
 from engine.decoder import Decoder, Segment
+from engine.encoders import byte_letters
 from engine.errors import ModelError
 from engine.gguf_file import dequantise, read_gguf
 from engine.gguf_weights import load_gguf, scaling_of, shape_of
 from engine.linear import Int4Linear, Int8Linear, quantise_int8
 from engine.rope import inverse_frequencies
 from engine.sources import Source, default_format
+from engine.tokenizer import from_gguf
+from tests.engine.tiny import oracle
 
 HIDDEN, HEADS, KV_HEADS, WIDTH, VOCAB, LAYERS = 64, 4, 2, 96, 128, 2
 IDS = torch.arange(3, 23)
@@ -127,3 +130,71 @@ def test_yarn_is_read_and_an_unknown_stretching_is_refused(tmp_path: Path) -> No
     assert scaling_of(meta | {f"{key}type": "linear", f"{key}factor": 2.0}).factor == 2.0
     with pytest.raises(ModelError, match="longrope"):
         scaling_of(meta | {f"{key}type": "longrope"})
+
+
+def converted(model: Any, path: Path, kind: gguf.GGMLQuantizationType) -> Path:
+    """transformers' model as llama.cpp's converter writes it: names by the gguf package, no rows reordered for Qwen."""
+    config = model.config
+    writer = gguf.GGUFWriter(path, config.model_type)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim if config.model_type == "qwen3" else 16)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_token_list([str(i) for i in range(config.vocab_size)])
+    arch = {"qwen2": gguf.MODEL_ARCH.QWEN2, "qwen3": gguf.MODEL_ARCH.QWEN3}[config.model_type]
+    names = gguf.get_tensor_name_map(arch, config.num_hidden_layers)
+    for name, weight in model.state_dict().items():
+        array = weight.numpy().astype(np.float32)
+        own = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        if array.ndim == 1:
+            writer.add_tensor(own, array)
+        else:
+            writer.add_tensor(own, gguf.quants.quantize(array, kind), raw_dtype=kind)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
+
+
+@pytest.mark.parametrize("family", ["qwen2", "qwen3"])
+def test_a_qwen_file_speaks_as_transformers_does(tmp_path: Path, family: str) -> None:
+    wide = {"head_dim": 32} if family == "qwen3" else {}
+    model = oracle(family, seed=3, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2, pad_token_id=0, **wide)
+    with torch.inference_mode():
+        expected = model(IDS[None]).logits[0]
+    exact = load_gguf(converted(model, tmp_path / "exact.gguf", KINDS.F32), "0" * 64, "fp32")
+    torch.testing.assert_close(logits(exact), expected, atol=1e-3, rtol=0)
+    path = converted(model, tmp_path / "small.gguf", KINDS.Q4_1)
+    stored = load_gguf(path, "1" * 64, "fp32")
+    for own in (load_gguf(path, "1" * 64, "int4"), load_gguf(path, "1" * 64, "int4")):
+        assert isinstance(own.layers[0].qkv, Int4Linear)
+        seen, meant = logits(own), logits(stored)
+        assert (seen - meant).abs().max() < 0.05 * meant.abs().max()
+    assert len(list(tmp_path.glob("packed-*"))) == 2
+
+
+def test_an_architecture_that_is_not_read_is_named(tmp_path: Path) -> None:
+    meta = read_gguf(written(tmp_path / "tiny.gguf", KINDS.Q8_0)).metadata
+    with pytest.raises(ModelError, match="'gemma3'; this loader reads llama, qwen2, qwen3"):
+        shape_of(meta | {"general.architecture": "gemma3"})
+
+
+def test_qwen_s_tokenizer_is_read_from_a_file() -> None:
+    letters = sorted(byte_letters(), key=byte_letters().__getitem__)
+    tokens = [*letters, "ab", "<tool_call>", "<|im_end|>"]
+    meta = {
+        "tokenizer.ggml.model": "gpt2", "tokenizer.ggml.pre": "qwen2", "tokenizer.ggml.tokens": tokens,
+        "tokenizer.ggml.token_type": [1] * 257 + [4, 3], "tokenizer.ggml.merges": ["a b"],
+        "tokenizer.ggml.eos_token_id": 258,
+    }  # fmt: skip
+    tokenizer = from_gguf(meta)
+    assert tokenizer.encode("ab<tool_call>ab") == [256, 257, 256]
+    assert tokenizer.encode("e\u0301") == tokenizer.encode("\u00e9") == list("\u00e9".encode())
+    assert tokenizer.decode([256, 257]) == "ab<tool_call>"
+    assert 258 not in tokenizer.encode("<|im_end|>") and tokenizer.eos_ids == {258}

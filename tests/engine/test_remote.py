@@ -100,42 +100,42 @@ def test_a_schema_that_the_server_doesn_t_hold_is_no_valid_output(remote: Remote
     ],
 )
 def test_what_a_server_would_pass_over_is_refused_by_name(request_: Request, field: str) -> None:
-    with RemoteEngine("http://127.0.0.1:9/v1", "none") as engine:
-        with pytest.raises(InvalidRequest, match=f"{field} .*needs the local model") as caught:
-            engine.submit(request_)
+    engine = RemoteEngine("http://127.0.0.1:9/v1", "none")
+    with engine, pytest.raises(InvalidRequest, match=f"{field} .*needs the local model") as caught:
+        engine.submit(request_)
     assert (caught.value.code, caught.value.field) == ("not_remote", field)
 
 
 @pytest.mark.parametrize("began", [b"", b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"])
 def test_cancel_waits_for_no_server(began: bytes) -> None:
     """One that is silent, before its answer or within it, sees the connection end at once."""
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        with RemoteEngine(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m") as engine:
-            handle = engine.submit(Request(messages=ASK))
-            line, _ = silent.accept()
-            line.settimeout(20)
-            assert line.recv(100_000)
-            line.sendall(began)
-            handle.cancel()
-            result = handle.result(2)
-            while line.recv(100_000):
-                pass
-            line.close()
+    silent = socket.create_server(("127.0.0.1", 0))
+    with silent, RemoteEngine(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", "m") as engine:
+        handle = engine.submit(Request(messages=ASK))
+        line, _ = silent.accept()
+        line.settimeout(20)
+        assert line.recv(100_000)
+        line.sendall(began)
+        handle.cancel()
+        result = handle.result(2)
+        while line.recv(100_000):
+            pass
+        line.close()
     assert (result.finish_reason, result.text, result.error) == ("cancelled", "", None)
 
 
 def test_a_stream_that_breaks_off_is_no_answer() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as cut:
-        with RemoteEngine(f"http://127.0.0.1:{cut.getsockname()[1]}/v1", "m") as engine:
-            handle = engine.submit(Request(messages=ASK))
-            line, _ = cut.accept()
-            line.recv(100_000)
-            part = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
-                    "choices": [{"index": 0, "delta": {"content": "half"}, "finish_reason": None}]}  # fmt: skip
-            head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
-            line.sendall(head + f"data: {json.dumps(part)}\n\n".encode())
-            line.close()
-            result = handle.result(20)
+    cut = socket.create_server(("127.0.0.1", 0))
+    with cut, RemoteEngine(f"http://127.0.0.1:{cut.getsockname()[1]}/v1", "m") as engine:
+        handle = engine.submit(Request(messages=ASK))
+        line, _ = cut.accept()
+        line.recv(100_000)
+        part = {"id": "x", "object": "chat.completion.chunk", "created": 1, "model": "m",
+                "choices": [{"index": 0, "delta": {"content": "half"}, "finish_reason": None}]}  # fmt: skip
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
+        line.sendall(head + f"data: {json.dumps(part)}\n\n".encode())
+        line.close()
+        result = handle.result(20)
     assert (result.text, result.finish_reason) == ("half", "error")
     assert (result.error or {})["code"] == "remote_failed"
 
