@@ -8,12 +8,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from engine.answers import STYLES, AskResult, Citation, Claim, Considered, Gate, Style
 from engine.asking import Asking, Cancelled
 from engine.errors import InvalidRequest
+from engine.pieces import in_pieces
 from engine.relevance import consider
 from engine.thresholds import Thresholds, load_thresholds
 from engine.types import Passage
@@ -94,7 +94,8 @@ def check(question: object, passages: Sequence[Passage], style: str) -> None:
 
 def _run(job: Asking, passages: Sequence[Passage]) -> tuple[str, tuple[Claim, ...]]:
     """The reason for an abstention ('' for an answer) and the claims."""
-    given = [p for p in passages if p.text.strip()]
+    job.pieces = in_pieces(passages)
+    given = job.pieces.passages
     if not given:
         return "no_passages", ()
     with job.timed("retrieval_ms"):
@@ -123,7 +124,7 @@ def _result(job: Asking, reason: str, claims: tuple[Claim, ...]) -> AskResult:
     kept = [c for c in claims if c.supported]
     answered = not reason and bool(kept)
     cited = tuple(dict.fromkeys(c.citation for c in kept if c.citation)) if answered else ()
-    considered = tuple(replace(c, stated=job.stated.get(c.passage)) for c in job.considered)
+    considered = job.pieces.considered(job.considered, job.stated)
     return AskResult(
         status="answered" if answered else "abstained",
         answer=" ".join(c.text for c in kept) if answered else "",

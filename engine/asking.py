@@ -6,13 +6,14 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from engine import ask_prompts as prompts
 from engine.adapters import Adapter
 from engine.answers import Citation, Claim, Considered, Gate, Style
 from engine.errors import EngineError, InvalidRequest, ModelError
+from engine.pieces import Pieces, in_pieces
 from engine.reader import trimmed
 from engine.reading import Reading, read
 from engine.thresholds import Thresholds
@@ -53,6 +54,7 @@ class Asking:
     thresholds: Thresholds
     rng: random.Random
     adapter: Adapter | None = None
+    pieces: Pieces = field(default_factory=lambda: in_pieces(()))
     considered: list[Considered] = field(default_factory=list)
     stated: dict[str, float] = field(default_factory=dict)
     gates: list[Gate] = field(default_factory=list)
@@ -86,7 +88,7 @@ class Asking:
             value = reading.stated if reading else self._says_yes(passage)
             self.stated[passage.id] = value
             found.append(Best(passage, (value, edge), reading))
-        self.tell("passages", {"stated": dict(self.stated)})
+        self.tell("passages", {"stated": self.pieces.stated(self.stated)})
         return max(found, key=lambda best: best.gate[0])
 
     def _says_yes(self, passage: Passage) -> float:
@@ -115,7 +117,7 @@ class Asking:
         citation = self._words(best)
         if citation is None:
             return "truncated", ()
-        claim = Claim(citation.text, True, citation)
+        claim = Claim(citation.text, True, self.pieces.home(citation))
         self.tell("claim", asdict(claim))
         return "", (claim,)
 
@@ -161,6 +163,7 @@ class Asking:
         found = []
         for text, citation in stated:
             claim = judged(text, citation, texts, self.thresholds.share)
+            claim = replace(claim, citation=self.pieces.home(claim.citation) if claim.citation else None)
             self.tell("claim", asdict(claim))
             found.append(claim)
         return tuple(found)

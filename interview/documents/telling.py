@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from interview.documents.terms import terms
 from interview.documents.viewing import cited_url
 from interview.runs.models import Run
 
@@ -92,7 +93,7 @@ def told(run: Run) -> Told | None:
     output = run.output
     if not output or "hits" not in output:
         return None
-    view = Told(passages=_passages(output))
+    view = Told(passages=_passages(output, asked(run.input.get("question", ""))))
     if run.kind == "ask":
         sources: dict[tuple[str, int, int], Source] = {}
         view.claims = [_claim(claim, output, sources) for claim in output["claims"]]
@@ -103,7 +104,13 @@ def told(run: Run) -> Told | None:
     return view
 
 
-def _passages(output: dict[str, Any]) -> list[PassageView]:
+def asked(question: str) -> dict[str, str]:
+    """Term -> the question's own word, as it is shown."""
+    bare = (word.strip(".,;:!?\"'()[]“”‘’") for word in question.lower().split())
+    return {term: word for word in bare for term in terms(word)}
+
+
+def _passages(output: dict[str, Any], words: dict[str, str]) -> list[PassageView]:
     by_place = {(s["document"], s["start"]): name for name, s in output.get("sources", {}).items()}
     stated = {passage["passage"]: passage["stated"] for passage in output.get("passages", [])}
     cited = {citation["passage"] for citation in output.get("citations", [])}
@@ -118,7 +125,7 @@ def _passages(output: dict[str, Any]) -> list[PassageView]:
                 heading=hit["heading"],
                 text=hit["text"],
                 url=cited_url(hit["document"], hit["start"], hit["end"]),
-                scores=hit,
+                scores={**hit, "terms": [(words.get(term, term), part) for term, part in hit["terms"]]},
                 stated=stated.get(name),
                 cited=name in cited,
             )

@@ -17,6 +17,7 @@ from interview.accounts.models import User
 from interview.documents import services, sharing
 from interview.documents.models import READY, Collection, Document, Passage
 from interview.documents.searching import INDEXES, Found, rank, search
+from interview.documents.telling import asked
 from interview.documents.terms import terms
 from interview.runs.models import Run
 from interview.runs.worker import Worker
@@ -80,6 +81,12 @@ def test_odd_questions_find_or_do_not_but_never_fail(
 def test_nothing_to_search_finds_nothing(owner: User, embedder: Embedder) -> None:
     found = find(owner, "anything", embedder)
     assert (found.hits, found.n_documents) == ([], 0)
+
+
+def test_terms_are_shown_as_they_were_asked() -> None:
+    shown = asked("Which “Lighthouses” were built, and why?")
+    assert sorted(shown.values()) == ["built", "lighthouses"]
+    assert set(shown) == set(terms("lighthouses built"))
 
 
 def test_terms_join_a_word_that_a_line_broke() -> None:
