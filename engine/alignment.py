@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from engine.clauses import Clause, Word
+from engine.clauses import Clause
 from engine.lexicon import VERBS, opposites, synonyms, turns_round
 from engine.polarity import Scope
 from engine.stems import near
@@ -35,15 +35,15 @@ class Pair:
     turns: bool
 
 
-def match_strength(a: Word, b: Word, known: Known) -> tuple[float, bool]:
+@lru_cache(maxsize=262144)
+def _strength(a: str, a_stem: str, b: str, b_stem: str, known: Known) -> tuple[float, bool]:
     """How well two words match (0..1), and whether they are opposites."""
-    strength, opposite = _by_stems(a.stem, b.stem)
-    if not strength and near(a.text, b.text) and not (known(a.text) and known(b.text)):
+    strength, opposite = _by_stems(a_stem, b_stem)
+    if not strength and near(a, b) and not (known(a) and known(b)):
         return TYPO, False
     return strength, opposite
 
 
-@lru_cache(maxsize=262144)
 def _by_stems(a: str, b: str) -> tuple[float, bool]:
     if a == b:
         return SAME, False
@@ -55,9 +55,11 @@ def _by_stems(a: str, b: str) -> tuple[float, bool]:
 def align(answer: Clause, statement: Clause, known: Known) -> list[Pair]:
     """One-to-one word pairs, the best matches first; ties go to words at similar places."""
     candidates = []
+    ours = [(a, answer.words[a].text, answer.words[a].stem) for a in answer.content]
     for s in statement.content:
-        for a in answer.content:
-            strength, opposite = match_strength(answer.words[a], statement.words[s], known)
+        wanted = statement.words[s]
+        for a, text, root in ours:
+            strength, opposite = _strength(text, root, wanted.text, wanted.stem, known)
             if strength:
                 candidates.append((-strength, abs(a - s), s, a, opposite))
     pairs: list[Pair] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from engine.alignment import Known
 from engine.clauses import Clause, Word, clauses
@@ -75,16 +76,17 @@ def _follows(rest: Sequence[Word], words: Sequence[Word], start: int, known: Kno
 
 
 def _same(wanted: Word, word: Word, known: Known, alone: bool) -> bool:
-    if wanted.stem == word.stem:
+    return wanted.stem == word.stem or _stands_for(
+        wanted.text, wanted.stem, word.text, word.stem, known, alone
+    )
+
+
+@lru_cache(maxsize=262144)
+def _stands_for(wanted: str, wanted_stem: str, word: str, word_stem: str, known: Known, alone: bool) -> bool:
+    long_enough = len(wanted) >= MIN_SYNONYM and len(word) >= MIN_SYNONYM
+    if alone and long_enough and synonyms(wanted_stem, word_stem):
         return True
-    if (
-        alone
-        and len(wanted.text) >= MIN_SYNONYM
-        and len(word.text) >= MIN_SYNONYM
-        and synonyms(wanted.stem, word.stem)
-    ):
-        return True
-    return near(wanted.text, word.text) and not known(word.text)
+    return near(wanted, word) and not known(word)
 
 
 def _compact(text: str) -> str:

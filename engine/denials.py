@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.stems import word_set
+from engine.lexicon import AUXILIARIES, VERBS
+from engine.stems import stem, word_set
 
 # Words that turn a frame round; two of them cancel out ("it isn't false that", "no doubt that").
 TURNING = word_set(
@@ -14,31 +16,46 @@ TURNING = word_set(
     "wouldn't couldn't shouldn't can't cannot won't isnt dont doesnt cant false wrong incorrect untrue inaccurate "
     "mistaken mistake error myth misconception fallacy lie nonsense rubbish illusion legend deny denies denied doubt "
     "doubts dispute disputes disagree disagrees reject rejects refuse refuses contrary wrongly falsely mistakenly "
-    "incorrectly untruth impossible absurd"
+    "incorrectly untruth impossible absurd denying disproved disproven refuted debunked ridiculous silly foolish "
+    "laughable unreasonable unlikely doubtful question"
 )
 SAYING = word_set(
     "say says said saying claim claims claimed think thinks thought believe believes believed assume assumes assumed "
     "argue argues suppose conclude state states maintain imagine expect accept pretend doubt doubts deny denies denied "
-    "dispute disputes mean means imply implies"
+    "dispute disputes mean means imply implies denying"
 )
 TRUTH = word_set(
     "true truth false wrong incorrect untrue inaccurate mistaken mistake error myth misconception fallacy lie nonsense "
     "rubbish illusion legend case fact right correct accurate evidence reason proof basis belief idea notion view "
-    "contrary follow follows doubt disagree disagrees reject rejects agree impossible absurd untruth"
+    "contrary follow follows doubt disagree disagrees reject rejects agree impossible absurd untruth disproved "
+    "disproven refuted debunked ridiculous silly foolish laughable unreasonable unlikely doubtful question"
+)
+# What follows these is taken for granted, whether they are denied or not ("don't forget that", "it is no secret that").
+GRANTING = word_set(
+    "forget forgets forgot forgetting overlook overlooks ignore ignores realise realises realize realizes surprise "
+    "surprising surprised secret accident coincidence wonder"
 )
 AROUND = word_set(
     "it it's is was be been being that that's this which there there's here i we you they he she people person many "
     "most some everyone everybody anyone anybody one who do does did would could can should will might may to a an the "
     "any my our simply just plainly completely quite really totally clearly at all by means further far from with of "
-    "about popular common widespread frequent usual what in as such so ever how have has had i'm you're must"
+    "about popular common widespread frequent usual what in as such so ever how have has had i'm you're must "
+    "seem seems sounds looks definitely absolutely certainly obviously utterly entirely wholly demonstrably hard "
+    "difficult important following statement assertion claim"
 )
-FRAME = TURNING | SAYING | TRUTH | AROUND
-HEADS = SAYING | TRUTH
+FRAME = TURNING | SAYING | TRUTH | AROUND | GRANTING
+HEADS = SAYING | TRUTH | GRANTING
+# "It is hard to deny that" affirms as "it can't be denied that" does.
+HARDLY = word_set("hard difficult")
 OPENERS = frozenset(",;:()[]—-\n") | word_set("but and because so since however yet although though")
 SENTENCE_ENDS = frozenset(".!?\n")
 REFERRING = word_set("that that's this which it it's but no not wrong false incorrect untrue nonsense")
 CURT = word_set("no not nope wrong false incorrect untrue nonsense never")
 LONGEST_CURT = 2
+SUBORDINATE = word_set("if when while because since as although once unless after before whenever")
+RELATIVE = word_set("which who whose where")
+# With these another statement begins after a comma.
+ANEW = word_set("it they this that these those he she we you i there not no so because")
 # "The claim that X is false", "X growing is a myth": a denial of what came before.
 BACKWARD = re.compile(
     r"^(?:(?:(?:the|this|a|any) )?"
@@ -108,6 +125,8 @@ def _frame_end(tokens: Sequence[str], start: int) -> int | None:
     heads = [i for i in range(start, run) if tokens[i] in HEADS]
     if not heads or run == len(tokens):
         return None
+    if tokens[run] == ":" and "following" in tokens[start:run]:
+        return run + 1
     that = next((i for i in range(heads[0] + 1, run) if tokens[i] == "that"), None)
     if that is not None:
         later = [i for i in range(that + 1, run) if tokens[i] == "that" and tokens[i - 1] in HEADS]
@@ -119,14 +138,42 @@ def _frame_end(tokens: Sequence[str], start: int) -> int | None:
 
 
 def until(tokens: Sequence[str], start: int) -> int:
-    """The end of what a frame speaks of."""
+    """The end of what a frame speaks of: a comma ends it only where a statement ends and another begins."""
+    leading = start < len(tokens) and tokens[start] in SUBORDINATE
+    relative = False
     for j in range(start, len(tokens)):
-        if tokens[j] in ".!?;\n" or tokens[j] in ("but", "instead", "rather"):
+        token, following = tokens[j], tokens[j + 1] if j + 1 < len(tokens) else ""
+        if token in ".!?;\n" or token in ("but", "instead", "rather"):
             return j
-        if tokens[j] in (",", ":") and j >= start + 2:
+        if token not in (",", ":") or j < start + 2:
+            continue
+        if leading or relative or following in RELATIVE:
+            # The comma after "if …", and the two around "which …", stand within the statement.
+            leading, relative = False, following in RELATIVE
+        elif _goes_on(tokens, start, j):
+            continue
+        else:
             return j
     return len(tokens)
 
 
+def _goes_on(tokens: Sequence[str], start: int, comma: int) -> bool:
+    """True for a comma of a list or of a phrase before the verb ("terminals 1, 2 and 3 are …")."""
+    following = tokens[comma + 1 : comma + 2]
+    if not following or following[0] in ANEW:
+        return False
+    return not any(_says(token) for token in tokens[start:comma])
+
+
+def _says(token: str) -> bool:
+    """True for a word that can only be the verb of a statement; "cache" and "cost" may be its subject."""
+    return token in AUXILIARIES or (token.endswith(("s", "ed")) and stem(token) in VERBS)
+
+
 def _odd(tokens: Sequence[str]) -> bool:
-    return sum(token in TURNING for token in tokens) % 2 == 1
+    """True when the words deny what they speak of: an odd number of turns, and nothing taken for granted."""
+    if any(token in GRANTING for token in tokens):
+        return False
+    turns = sum(token in TURNING or token in HARDLY for token in tokens)
+    turns += sum(pair == ("far", "from") for pair in itertools.pairwise(tokens))
+    return turns % 2 == 1

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from safetensors.torch import load_file
 from tokenizers import Encoding, Tokenizer
@@ -15,6 +14,9 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from engine.aside import aside
+from engine.remembered import Memory, Vectors
+
+__all__ = ["Embedder", "EmbeddingModelError", "TokenVectors", "Vectors"]
 
 MODEL_NAME = "all-minilm-l6-v2"
 WIDTH = 384
@@ -27,8 +29,8 @@ FEW_TOKENS = 64
 MAX_PADDING = 1.2
 EPSILON = 1e-12
 RARE = 30_000
-
-Vectors = npt.NDArray[np.float32]
+FEW_TEXTS = 256  # at a time; more are somebody's documents, and wouldn't be asked for again
+REMEMBERED = 4096  # vectors of short texts, 6 MB
 
 
 class EmbeddingModelError(RuntimeError):
@@ -49,13 +51,14 @@ class TokenVectors:
 
 
 class Embedder:
-    """Texts to unit vectors; holds only tensors that nobody writes, so threads may share it."""
+    """Texts to unit vectors; threads may share it: nobody writes its tensors, and its memory has a lock."""
 
     def __init__(self, weights: Mapping[str, Tensor], tokenizer: Tokenizer) -> None:
         self._weights = dict(weights)
         self._layers = [_layer(weights, i) for i in range(N_LAYERS)]
         self._tokenizer = tokenizer
         self._ranks = tokenizer.get_vocab()
+        self._memory = Memory(REMEMBERED)
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
 
@@ -93,8 +96,15 @@ class Embedder:
         return Embedder({name: weight.bfloat16() for name, weight in self._weights.items()}, self._tokenizer)
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector a text, [n, 384] float32: the mean of its token vectors."""
-        return aside(lambda: self._sentences(texts))
+        """One unit vector a text, [n, 384] float32: the mean of its token vectors; equal texts are encoded once."""
+        held = self._memory.held(texts) if len(texts) <= FEW_TEXTS else {}
+        wanted = [text for text in dict.fromkeys(texts) if text not in held]
+        if wanted:
+            found = dict(zip(wanted, aside(lambda: self._sentences(wanted)), strict=True))
+            if len(texts) <= FEW_TEXTS:
+                self._memory.keep(found)
+            held |= found
+        return np.stack([held[text] for text in texts]) if texts else np.zeros((0, WIDTH), np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """Contextual token vectors of each text, without the two marker tokens."""
@@ -102,7 +112,10 @@ class Embedder:
 
     def encode_both(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
         """What `encode` and `encode_tokens` give, for one forward pass."""
-        return aside(lambda: self._both(texts))
+        sentences, tokens = aside(lambda: self._both(texts))
+        if len(texts) <= FEW_TEXTS:
+            self._memory.keep(dict(zip(texts, sentences, strict=True)))
+        return sentences, tokens
 
     def _sentences(self, texts: Sequence[str]) -> Vectors:
         out = np.zeros((len(texts), WIDTH), dtype=np.float32)

@@ -141,7 +141,8 @@ def latency(samples: Sequence[Sample], grader: Grader) -> dict[str, Any]:
         item = sample.labelled
         answer = " ".join((item.answer + " " + item.references[0] + " ").split() * 4)
         answer = " ".join(answer.split()[:WORDS])
-        grader.grade(question=item.question, answer="It depends on it.", rubric=sample.rubric)
+        for by in ({"rubric": sample.rubric}, {"reference": item.references}):
+            grader.grade(question=item.question, answer="It depends on it.", **by)  # what all answers share
         by_rubric.append(_milliseconds(grader, item, answer, {"rubric": sample.rubric}))
         by_reference.append(_milliseconds(grader, item, answer, {"reference": item.references}))
     return {

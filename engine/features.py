@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,7 +33,7 @@ FLOOR = 0.3  # contextual similarity that unrelated words reach
 def compare(answer: Described, reference: Described, question: Described, known: Known) -> Vectors:
     """Features of one answer against one reference, in the order of NAMES."""
     asked = {word.stem for word in question.words}
-    similar = _similarities(answer, reference, known)
+    similar = similarities(answer, reference, known)
     pairs = align(answer.whole, reference.whole, known)
     values = {
         **_overlap(answer, reference, asked, similar),
@@ -47,20 +48,28 @@ def compare(answer: Described, reference: Described, question: Described, known:
     return np.array([values[name] for name in NAMES], dtype=np.float32)
 
 
-def _similarities(answer: Described, reference: Described, known: Known) -> Vectors:
+def similarities(answer: Described, reference: Described, known: Known) -> Vectors:
     """[reference words, answer words] in 0..1: contextual similarity, raised where the lexicon knows better."""
     similar = np.clip((reference.vectors @ answer.vectors.T - FLOOR) / (1 - FLOOR), 0, 1)
+    ours = [(a.text, a.stem) for a in answer.words]
     for i, r in enumerate(reference.words):
-        for j, a in enumerate(answer.words):
-            if r.stem == a.stem:
-                similar[i, j] = 1.0
-            elif opposites(r.stem, a.stem):
-                similar[i, j] = min(similar[i, j], 0.2)
-            elif synonyms(r.stem, a.stem):
-                similar[i, j] = max(similar[i, j], 0.75)
-            elif near(r.text, a.text) and not known(a.text):
-                similar[i, j] = max(similar[i, j], 0.95)
+        for j, (text, root) in enumerate(ours):
+            bounds = _bounds(r.text, r.stem, text, root, known)
+            if bounds is not None:
+                similar[i, j] = min(max(similar[i, j], bounds[0]), bounds[1])
     return np.asarray(similar, dtype=np.float32)
+
+
+@lru_cache(maxsize=262144)
+def _bounds(r: str, r_stem: str, a: str, a_stem: str, known: Known) -> tuple[float, float] | None:
+    """The least and the most similarity that the lexicon allows two words, or None where it knows nothing."""
+    if r_stem == a_stem:
+        return 1.0, 1.0
+    if opposites(r_stem, a_stem):
+        return 0.0, 0.2
+    if synonyms(r_stem, a_stem):
+        return 0.75, 1.0
+    return (0.95, 1.0) if near(r, a) and not known(a) else None
 
 
 def _weighted(values: Vectors, weights: Vectors) -> float:

@@ -10,15 +10,15 @@ from dataclasses import replace
 import numpy as np
 
 from engine.alignment import Known
-from engine.anchors import hits
 from engine.compiled import CompiledRubric, compile_rubric
 from engine.embeddings import Embedder, Vectors
 from engine.intake import Intake, intake
+from engine.named import Named, named
 from engine.points import Judged, judge, states_wrong
 from engine.reference_verdict import by_reference
 from engine.rubric import Rubric
 from engine.stance import Stance, stance
-from engine.units import CLAUSE, PAIR, Unit, inside
+from engine.units import PAIR, Unit
 from engine.verdict import GRADER, Label, PointVerdict, Shown, Span, Verdict
 
 CREDIT = {"met": 1.0, "partial": 0.5, "missing": 0.0, "contradicted": 0.0}
@@ -64,9 +64,10 @@ class Grader:
         if taken.refusal is not None:
             return _without_work([point.id for point in rubric.points], taken)
         compiled = self._compiled(rubric)
-        taken = replace(taken, pieces=_worth_reading(compiled, taken.pieces, self._known))
+        names = named(compiled, taken.pieces, self._known)
+        taken = replace(taken, pieces=names.pieces)
         vectors = self._embedder.encode([piece.text for piece in taken.pieces])
-        judged, shown = _judge_all(compiled, taken.pieces, vectors, self._known)
+        judged, shown = _judge_all(compiled, names, vectors, self._known)
         return _verdict(rubric, taken, judged, shown)
 
     def _compiled(self, rubric: Rubric) -> CompiledRubric:
@@ -84,8 +85,9 @@ class Grader:
 
 
 def _judge_all(
-    compiled: CompiledRubric, pieces: Sequence[Unit], vectors: Vectors, known: Known
+    compiled: CompiledRubric, names: Named, vectors: Vectors, known: Known
 ) -> tuple[list[Judged], list[tuple[str, int, str]]]:
+    pieces = names.pieces
     wrong = {
         item.misconception.id: [
             stance(piece, vector, item.statements, known) for piece, vector in _both(pieces, vectors)
@@ -97,7 +99,7 @@ def _judge_all(
         for point in compiled.points
     ]
     rivals = [max(stances[i].agrees for stances in own) for i in range(len(pieces))]
-    swapped = _role_swaps(compiled, pieces, vectors, known)
+    swapped = _role_swaps(compiled, names, vectors)
     judged = []
     for p, point in enumerate(compiled.points):
         against = [
@@ -105,25 +107,9 @@ def _judge_all(
             for item in compiled.misconceptions
             if point.point.id in item.misconception.points
         ]
-        judged.append(judge(point, pieces, own[p], against, rivals, swapped[p], known))
+        found = [hits[p] for hits in names.hits]
+        judged.append(judge(point, pieces, own[p], against, rivals, swapped[p], found, known))
     return judged, _shown(compiled, pieces, rivals, wrong)
-
-
-def _worth_reading(compiled: CompiledRubric, pieces: Sequence[Unit], known: Known) -> tuple[Unit, ...]:
-    """The pieces without the pairs of sentences that name no more of any point than one of the two does alone."""
-    if not all(point.groups for point in compiled.points):
-        return tuple(pieces)
-    named = {
-        i: [tuple(hits(point.groups, piece.clause, piece.text, known)) for point in compiled.points]
-        for i, piece in enumerate(pieces)
-        if piece.size != CLAUSE or not piece.clause.cuts
-    }
-
-    def adds(pair: int) -> bool:
-        held = [named[i] for i in named if pieces[i].size != PAIR and inside(pieces[i], pieces[pair])]
-        return any(all(own[p] != both for own in held) for p, both in enumerate(named[pair]))
-
-    return tuple(piece for i, piece in enumerate(pieces) if piece.size != PAIR or adds(i))
 
 
 def _both(pieces: Sequence[Unit], vectors: Vectors) -> list[tuple[Unit, Vectors]]:
@@ -151,17 +137,14 @@ def _shown(
     return out
 
 
-def _role_swaps(
-    compiled: CompiledRubric, pieces: Sequence[Unit], vectors: Vectors, known: Known
-) -> list[list[int]]:
+def _role_swaps(compiled: CompiledRubric, names: Named, vectors: Vectors) -> list[list[int]]:
     """For each point, the pieces in which its subject got another point's predicate or vice versa."""
     out: list[list[int]] = [[] for _ in compiled.points]
     partners = sorted(compiled.pairs)
-    involved = {p for pair in partners for p in pair}
-    for i, piece in enumerate(pieces):
+    for i, piece in enumerate(names.pieces):
         if piece.size == PAIR or piece.clause.cuts:
             continue
-        found = {p: hits(compiled.points[p].groups, piece.clause, piece.text, known) for p in involved}
+        found = names.hits[i]
         for p, q in partners:
             statements = compiled.points[q].statements
             if not _swapped(found[p], found[q]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 
 # Cyrillic and Greek letters that look like a Latin one.
 LOOKALIKES = dict(
@@ -44,6 +45,7 @@ class Normalised:
         return self.offsets[start], self.offsets[end - 1] + 1
 
 
+@lru_cache(maxsize=1024)
 def normalise(text: str) -> Normalised:
     """Normalise for matching; the length may change, so every character keeps its original offset."""
     chars: list[str] = []
@@ -55,6 +57,7 @@ def normalise(text: str) -> Normalised:
     return Normalised(_latin_words("".join(chars)), tuple(offsets), text)
 
 
+@lru_cache(maxsize=8192)
 def _visible(char: str) -> str:
     if char in "\n\r\t":
         return char

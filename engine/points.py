@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.alignment import Known, align, flips
-from engine.anchors import hits
 from engine.compiled import CompiledPoint
 from engine.figures import FigureCheck, check_figures
+from engine.named import about
 from engine.stance import Stance
 from engine.units import PAIR, SENTENCE, Unit, inside
 from engine.verdict import State
@@ -59,13 +59,14 @@ def judge(
     wrong: Sequence[Sequence[Stance]],
     rivals: Sequence[float],
     swapped: Sequence[int],
+    found: Sequence[Sequence[bool]],
     known: Known,
 ) -> Judged:
     """Read every piece, let smaller pieces overrule the larger ones that hold them, and settle the state."""
     readings = []
     for i, piece in enumerate(pieces):
         against = [stances_of[i] for stances_of in wrong]
-        reading = _read(compiled, i, piece, stances[i], against, rivals[i], known)
+        reading = _read(compiled, i, piece, stances[i], against, rivals[i], found[i], known)
         if i in swapped and piece.size != PAIR:
             reading = Reading(
                 i, "contradicted", 1.0, "The roles are exchanged: this is said of something else."
@@ -86,10 +87,10 @@ def _read(
     own: Stance,
     wrong: Sequence[Stance],
     rival: float,
+    found: Sequence[bool],
     known: Known,
 ) -> Reading:
     """`rival` is how near the piece comes to any point while agreeing: the right idea explains it better."""
-    found = hits(compiled.groups, piece.clause, piece.text, known)
     stated = max((stance.states for stance in wrong if states_wrong(stance, rival)), default=0.0)
     denied = max((stance.opposes for stance in wrong if stance.opposes > stance.agrees), default=0.0)
     if piece.clause.hedged:
@@ -97,19 +98,14 @@ def _read(
     if piece.size != PAIR and stated:
         return Reading(i, "contradicted", stated, "This states a known misconception.", stated < WRONG + NEAR)
     opposed = own.opposes >= OPPOSED and own.opposes > (0.0 if own.changed else rival + OPPOSED_LEAD)
-    if piece.size != PAIR and opposed and _about(found):
+    if piece.size != PAIR and opposed and about(found):
         close = own.opposes < OPPOSED + NEAR
         return Reading(
             i, "contradicted", own.opposes, "This says the opposite of the point.", close, own.changed
         )
-    agrees = own.agrees if own.agrees >= own.opposes - NEARER or not _about(found) else 0.0
+    agrees = own.agrees if own.agrees >= own.opposes - NEARER or not about(found) else 0.0
     support = max(agrees, denied if denied >= DENIED else 0.0)
     return _support(compiled, i, piece, support, own, found, known)
-
-
-def _about(found: Sequence[bool]) -> bool:
-    """True when a piece names what the point is about: only such a piece can contradict it."""
-    return not found or found[0] or (len(found) > 2 and sum(found) >= len(found) - 1)
 
 
 def _support(

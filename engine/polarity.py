@@ -50,6 +50,11 @@ CONTRASTS = (
     ("far", "from"),
     ("better", "than"),
 )
+NOT_DENIED = word_set("matter doubt wonder surprise secret question denying accident coincidence") | {
+    ",",
+    ".",
+}
+UNDOUBTED = word_set("doubt question saying exception fail")
 AVOIDING = word_set("avoid avoids avoided avoiding stop stops")
 SINGLE_CONTRASTS = frozenset(("unlike", "without", "minus"))
 
@@ -93,7 +98,7 @@ def _negation_start(tokens: Sequence[str], i: int) -> int | None:
         if tuple(tokens[i : i + len(phrase)]) == phrase:
             return i + len(phrase)
     if token in SINGLE_CONTRASTS:
-        return i + 1
+        return None if _beyond_doubt(tokens, i) else i + 1
     if token in NEGATORS:
         return _after_negator(tokens, i, following)
     if token in AVOIDING and following.endswith("ing"):
@@ -111,11 +116,17 @@ def _after_negator(tokens: Sequence[str], i: int, following: str) -> int | None:
         return None
     if token == "no" and following == "longer":
         return i + 2
-    if token == "no" and following in ("matter", "doubt", ",", "."):
+    if token == "no" and following in NOT_DENIED:
         return None
     if token == "neither" and following == "of":
         return i + 2
     return i + 1
+
+
+def _beyond_doubt(tokens: Sequence[str], i: int) -> bool:
+    """The "without" of "without a doubt", "goes without saying": it stresses what it stands beside."""
+    after = [token for token in tokens[i + 1 : i + 3] if token not in ("a", "any")]
+    return tokens[i] == "without" and bool(after) and after[0] in UNDOUBTED
 
 
 def _either_way(tokens: Sequence[str], i: int) -> bool:

@@ -11,7 +11,8 @@ import numpy as np
 from engine.alignment import Known
 from engine.clauses import clauses
 from engine.described import Described, describe
-from engine.embeddings import Embedder, Vectors
+from engine.embeddings import Embedder
+from engine.features import similarities
 from engine.gates import OPEN, Gate, gates, with_their_figures
 from engine.judgement import Chances, JudgementModel, compared, row_of
 from engine.verdict import Label, State
@@ -66,11 +67,6 @@ def hold(
 def _side(question: str, references: tuple[str, ...], embedder: Embedder) -> tuple[Described, ...]:
     """The question and its references, described once; the next answers to it find them here."""
     return tuple(describe([question, *references], question, embedder))
-
-
-@lru_cache(maxsize=SIDES)
-def _vectors(references: tuple[str, ...], embedder: Embedder) -> Vectors:
-    return embedder.encode(references)
 
 
 def settle(
@@ -139,9 +135,7 @@ def _parts(
 def _covered(
     ours: Described, theirs: Described, known: Known
 ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    from engine.features import _similarities
-
-    similar = _similarities(ours, theirs, known)
+    similar = similarities(ours, theirs, known)
     return np.asarray(similar.max(axis=1) if similar.size else np.zeros(len(theirs.words)), dtype=np.float64)
 
 
@@ -185,7 +179,7 @@ def nearest_sentences(answer: str, references: Sequence[str], embedder: Embedder
     if len(answer.split()) <= LONGEST:
         return answer
     pieces = [answer[c.start : c.end] for c in clauses(answer)]
-    near = (embedder.encode(pieces) @ _vectors(tuple(references), embedder).T).max(axis=1)
+    near = (embedder.encode(pieces) @ embedder.encode(references).T).max(axis=1)
     kept: set[int] = set()
     words = 0
     for i in np.argsort(-near, kind="stable"):

@@ -69,7 +69,7 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
             continue
         if value > agrees:
             agrees, hedged = value, clause.hedged
-        if value > states and _states(clause, statements.telling[k], pairs):
+        if value > states and says_what_is_wrong(clause, statements.telling[k], pairs):
             states = value
     return Stance(agrees, opposes, states, hedged, about)
 
@@ -143,7 +143,7 @@ def _both_negative(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> b
     return bool(piece.scopes and statement.scopes) and not any(pair.turns for pair in pairs)
 
 
-def _states(statement: Clause, telling: frozenset[int], pairs: Sequence[Pair]) -> bool:
+def says_what_is_wrong(statement: Clause, telling: frozenset[int], pairs: Sequence[Pair]) -> bool:
     """True when a piece has the words that make a statement wrong, and nothing that excludes one of them."""
     if any(pair.opposite and not pair.turns for pair in pairs):
         return False

@@ -137,7 +137,13 @@ def test_the_nearest_of_several_references_counts(grader: Grader) -> None:
     "opening", ["It is not true that", "I don't think that", "Nobody says that", "It is a myth that"]
 )
 @pytest.mark.parametrize(
-    "reference", ["Yes. The terminals are connected.", "Yes, they could both be correct.", REFERENCE]
+    "reference",
+    [
+        "Yes. The terminals are connected.",
+        "Yes, they could both be correct.",
+        "Terminals 1, 2 and 3 are connected to the positive battery terminal.",
+        REFERENCE,
+    ],
 )
 def test_a_reference_after_a_denial_is_contradictory(grader: Grader, opening: str, reference: str) -> None:
     answer = f"{opening} {reference[0].lower()}{reference[1:]}"
