@@ -80,11 +80,26 @@ def model(argv: Sequence[str]) -> int:
 
 
 def _card(name: str) -> ModelCard:
-    """The card of a model by any of its kinds of name; the registry also knows models of other kinds."""
+    """The card of a model by any of its kinds of name, once it is prepared; the registry also knows other kinds."""
     if name in registry.MODELS:
-        registry.prepare(name, models_dir(), show_progress)
-        return registry.card(name, models_dir())
-    return sources.card(sources.find(name, models_dir(), show_progress), models_dir())
+        folder = registry.prepare(name, models_dir(), show_progress)
+        found = registry.card(name, models_dir())
+        if found.file.endswith(".gguf"):
+            _pack(folder / found.file, found.sha256, folder)
+        return found
+    source = sources.find(name, models_dir(), show_progress)
+    found = sources.card(source, models_dir())
+    if source.kind == "gguf":
+        _pack(source.path, found.sha256, models_dir())
+    return found
+
+
+def _pack(file: Path, sha256: str, folder: Path) -> None:
+    """What the first load would do to 4-bit weights, done now; a folder that can't be written to is left alone."""
+    from engine.gguf_weights import prepare_int4
+
+    if os.access(folder, os.W_OK):
+        prepare_int4(file, sha256, folder, show_progress)
 
 
 def usage() -> str:

