@@ -8,6 +8,7 @@ import secrets
 import signal
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import psutil
 import pytest
@@ -31,16 +32,17 @@ def workers(site: Site) -> list[psutil.Process]:
 
 def test_killing_the_worker_loses_no_run(site: Site) -> None:
     visitor = Visitor(site.url)
-    run_id = visitor.generate("Tell a long story.", max_tokens=400, temperature=1.2, seed=5)
-    visitor.wait(run_id, "running")
-    time.sleep(0.3)
-    killed = time.monotonic()
+    run_id = visitor.generate("Tell a long story.", max_tokens=200, temperature=1.2, seed=5)
+    visitor.tokens(run_id, 5)
+    killed = datetime.now(UTC)
     for process in workers(site):
         process.send_signal(signal.SIGKILL)
-    run = visitor.wait(run_id, "succeeded", seconds=60)
-    assert time.monotonic() - killed < 60
+    run = visitor.wait(run_id, "succeeded", seconds=180)
     assert run["attempt"] == 2
-    assert [entry["attempt"] for entry in visitor.trace(run_id)["history"]] == [1]
+    history = visitor.trace(run_id)["history"]
+    assert [entry["attempt"] for entry in history] == [1]
+    back = datetime.fromisoformat(history[0]["at"]) - killed
+    assert back.total_seconds() < 15, "a killed worker's run is back in the queue within 15 s"
     site.wait_ready()
 
 
@@ -62,13 +64,15 @@ def test_cancelling_stops_the_computing(site: Site) -> None:
 def test_many_at_once_all_end(site: Site) -> None:
     visitors = [Visitor(site.url) for _ in range(8)]
     runs = [(visitor, visitor.generate(f"Count to {n}.", seed=n)) for n, visitor in enumerate(visitors)]
-    assert {visitor.wait(run_id, "succeeded")["state"] for visitor, run_id in runs} == {"succeeded"}
+    assert {visitor.wait(run_id, "succeeded", seconds=180)["state"] for visitor, run_id in runs} == {
+        "succeeded"
+    }
 
 
 def test_a_prompt_over_the_window_is_refused_with_both_numbers(site: Site) -> None:
     visitor = Visitor(site.url)
     fits = visitor.generate("word " * 3900, max_tokens=16)
-    assert visitor.wait(fits, "succeeded", "failed", seconds=60)["state"] == "succeeded"
+    assert visitor.wait(fits, "succeeded", "failed", seconds=240)["state"] == "succeeded"
     prompt = "a b c d e f g h i j " * 990
     refused = visitor.submit("/playground/generate/", {"prompt": prompt, "temperature": 0, "max_tokens": 16})
     assert refused.status_code == 422 and prompt.strip() in refused.text, "nothing typed is lost"
@@ -117,7 +121,7 @@ def test_a_broker_that_forgets_everything_loses_no_run(own_broker: tuple[Site, E
     for process in stopped:
         os.kill(process.pid, signal.SIGCONT)
     for run_id in run_ids:
-        assert visitor.wait(run_id, "succeeded", seconds=60)["attempt"] == 1
+        assert visitor.wait(run_id, "succeeded", seconds=180)["attempt"] == 1
 
 
 def test_a_refused_answer_loses_nothing(site: Site) -> None:

@@ -24,10 +24,10 @@ def post(visitor: Visitor, run_id: str, action: str) -> str:
 def test_a_replay_gives_the_same_tokens(site: Site) -> None:
     visitor = Visitor(site.url)
     first = visitor.generate("Name three colours.", temperature=1.0, max_tokens=24)
-    visitor.wait(first, "succeeded")
+    visitor.wait(first, "succeeded", seconds=180)
     again = RUN.findall(post(visitor, first, "replay"))[0]
     assert again != first
-    visitor.wait(again, "succeeded")
+    visitor.wait(again, "succeeded", seconds=180)
     page = visitor.page(f"/runs/{again}/")
     assert re.search(r"Identical: all \d+ tokens", page) or "Equality could not be expected" in page
     traces = [visitor.trace(run_id) for run_id in (first, again)]

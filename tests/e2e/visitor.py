@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from html import unescape
@@ -55,6 +56,22 @@ class Visitor:
         response = self.http.get(f"/runs/{run_id}/trace/?format=json")
         assert response.status_code == 200, response.status_code
         return response.json()["trace"]  # type: ignore[no-any-return]
+
+    def tokens(self, run_id: str, count: int, *, seconds: float = 180) -> None:
+        """Follow a run until so many of its tokens have come."""
+        deadline, seen, kind = time.monotonic() + seconds, 0, ""
+        with self.http.stream("GET", f"/api/v1/runs/{run_id}/events", headers=self._csrf()) as response:
+            assert response.status_code == 200, response.status_code
+            for line in response.iter_lines():
+                name, _, value = line.partition(": ")
+                kind = value if name == "event" else kind
+                if name == "data" and kind == "tokens":
+                    seen += len(json.loads(value)["tokens"])
+                if seen >= count:
+                    return
+                assert kind != "done" and time.monotonic() < deadline, (
+                    f"{seen} tokens of {count}, then {kind}"
+                )
 
     def cancel(self, run_id: str) -> None:
         self.http.post(f"/api/v1/runs/{run_id}/cancel", headers=self._csrf()).raise_for_status()
