@@ -23,6 +23,7 @@
 #define PAIRS (GROUP / 2)
 #define ROWS_TOGETHER 16  // rows of a sequence that attend together
 #define KEYS_TOGETHER 64
+#define BYTES_AHEAD 4096  // of weights, fetched before they are needed
 #define AHEAD 16  // tokens fetched before they are needed
 #define BLOCK_ROWS 64  // rows of one task of a product: their integers stay in a core's cache
 
@@ -142,14 +143,16 @@ static inline __attribute__((always_inline)) void round_group(const float *x, Ro
 static inline __attribute__((always_inline)) void panel(
     int bits, const uint8_t *w, int64_t groups, Rounded x, int64_t row, int count, float y[][PANEL]) {
     const int64_t size = bits == 4 ? PAIRS * 32 + 128 : PAIRS * 64 + 64;
-    for (int part = 0; part < PARTS; part++) {
-        // 4 bits: the low and high halves of a byte; 8 bits: two neighbouring vectors.
-        const int first = bits == 4 ? part * LANES : 2 * part * LANES;
-        const int second = bits == 4 ? 16 + first : LANES + first;
-        Floats a[TILE], b[TILE];
-        for (int t = 0; t < count; t++) a[t] = b[t] = zero_floats();
-        for (int64_t g = 0; g < groups; g++) {
-            const uint8_t *block = w + g * size;
+    Floats a[PARTS][TILE], b[PARTS][TILE];
+    for (int part = 0; part < PARTS; part++)
+        for (int t = 0; t < count; t++) a[part][t] = b[part][t] = zero_floats();
+    for (int64_t g = 0; g < groups; g++) {
+        const uint8_t *block = w + g * size;
+        for (int64_t line = 0; line < size; line += 64) __builtin_prefetch(block + BYTES_AHEAD + line);
+        for (int part = 0; part < PARTS; part++) {
+            // 4 bits: the low and high halves of a byte; 8 bits: two neighbouring vectors.
+            const int first = bits == 4 ? part * LANES : 2 * part * LANES;
+            const int second = bits == 4 ? 16 + first : LANES + first;
             Ints m[TILE], n[TILE];
             for (int t = 0; t < count; t++) m[t] = n[t] = zero_ints();
             // Unrolled further, the sums of several rows no longer fit in the registers.
@@ -174,20 +177,21 @@ static inline __attribute__((always_inline)) void panel(
             const Floats sa = load_fp16(scales + first), sb = load_fp16(scales + second);
             for (int t = 0; t < count; t++) {
                 const Floats scale = splat(x.scale[(row + t) * groups + g]);
-                a[t] = fma_(times(as_floats(m[t]), scale), sa, a[t]);
-                b[t] = fma_(times(as_floats(n[t]), scale), sb, b[t]);
+                a[part][t] = fma_(times(as_floats(m[t]), scale), sa, a[part][t]);
+                b[part][t] = fma_(times(as_floats(n[t]), scale), sb, b[part][t]);
                 if (bits == 4) {
                     const Floats sum = splat(x.sum[(row + t) * groups + g]);
-                    a[t] = fma_(load_fp16(scales + PANEL + first), sum, a[t]);
-                    b[t] = fma_(load_fp16(scales + PANEL + second), sum, b[t]);
+                    a[part][t] = fma_(load_fp16(scales + PANEL + first), sum, a[part][t]);
+                    b[part][t] = fma_(load_fp16(scales + PANEL + second), sum, b[part][t]);
                 }
             }
         }
-        for (int t = 0; t < count; t++) {
-            store(y[t] + first, a[t]);
-            store(y[t] + second, b[t]);
-        }
     }
+    for (int part = 0; part < PARTS; part++)
+        for (int t = 0; t < count; t++) {
+            store(y[t] + (bits == 4 ? part : 2 * part) * LANES, a[part][t]);
+            store(y[t] + (bits == 4 ? 16 + part * LANES : (2 * part + 1) * LANES), b[part][t]);
+        }
 }
 
 #define CASE(bits, count) \
