@@ -22,6 +22,7 @@ from engine.types import Request
 DELEGATED = {
     "grade": ("engine.grading_cli", "main", "grade answers against a rubric"),
     "ask": ("engine.ask_cli", "main", "answer questions from passages, or abstain"),
+    "tokens": ("engine.tokens_cli", "main", "count and show the tokens of texts"),
     "bench": ("engine.bench", "main", "measure the engine, beside a peer if asked"),
     "evaluate": ("engine.evaluate", "main", "run an evaluation set"),
     "calibrate": ("engine.calibrate", "main", "set the thresholds of grounded answers"),

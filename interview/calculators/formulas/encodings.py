@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import lzma
 from collections.abc import Iterable
 from weakref import WeakValueDictionary
 
+from engine import ranked
 from engine.encoders import Encoder, JsonEncoder, RankEncoder, controls_of, ranks_of, tekken
 from engine.encoding import Encoding
 from interview.calculators.formulas import token_files
@@ -81,13 +80,9 @@ def _ranks(vocabulary: Vocabulary) -> RankEncoder:
 
 
 def _raw(vocabulary: Vocabulary) -> bytes:
-    packed = token_files.HERE / f"{vocabulary.file}.xz"
-    if not packed.is_file():
-        return token_files.read(vocabulary.file)
-    raw = lzma.decompress(packed.read_bytes())
-    if hashlib.sha256(raw).hexdigest() != vocabulary.sha256:
-        raise ValueError(f"the ranks of {vocabulary.name} are damaged: restore {packed.name}")
-    return raw
+    if ranked.shipped(vocabulary.file):
+        return ranked.read(vocabulary.file, vocabulary.sha256)
+    return token_files.read(vocabulary.file)
 
 
 def _local(vocabulary: Vocabulary, data: dict[str, object]) -> Loaded:

@@ -1,6 +1,6 @@
 """Where tokenizers' files come from: packages, versions, licences, hashes. Fetched once at set-up, read offline.
 
-`ranks/` in this folder ships with the code; everything else lies in `folder()`, put there by `manage.py
+What `engine/ranks/` holds ships with the code; everything else lies in `folder()`, put there by `manage.py
 prepare_tokenizers`.
 """
 
@@ -10,7 +10,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-HERE = Path(__file__).with_name("ranks")
+from engine.ranked import shipped
+
 _folder = Path("var/models/tokenizers")
 LOCAL = "local.json"
 
@@ -139,7 +140,7 @@ def source_of(name: str) -> Source | None:
 
 def present(name: str) -> bool:
     """Is the file on this machine?"""
-    return not name or (HERE / f"{name}.xz").is_file() or (_folder / name).is_file()
+    return not name or shipped(name) or (_folder / name).is_file()
 
 
 def command(name: str) -> str:

@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tiktoken_ext import openai_public
+from engine.ranked import O200K, RANKED
 
-R50K: str = openai_public.r50k_pat_str
-CL100K = r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 LLAMA3 = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 QWEN = LLAMA3.replace(r"\p{N}{1,3}", r"\p{N}")
 QWEN_3_6 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
-O200K = "|".join(
-    (
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
-        r"\p{N}{1,3}",
-        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
-        r"\s*[\r\n]+",
-        r"\s+(?!\S)",
-        r"\s+",
-    )
-)
-R50K_HASH = "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
-CL100K_HASH = "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7"
-O200K_HASH = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 LOCAL_NAME = "local"
 CHATML = (
     "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
@@ -112,41 +96,28 @@ HARMONY_CONTROLS = {
     "<|call|>": 200012,
     "<|endofprompt|>": 200018,
 }
+
+
+def _ranked(name: str, title: str, template: str = "") -> Vocabulary:
+    """One of OpenAI's, which come with the engine."""
+    r = RANKED[name]
+    return Vocabulary(
+        name, title, r.file, pattern=r.pattern, sha256=r.sha256, controls=r.controls, template=template
+    )
+
+
 VOCABULARIES = {
     v.name: v
     for v in (
-        Vocabulary(
-            "r50k_base",
-            "r50k_base: GPT-2, GPT-3",
-            "r50k_base.tiktoken",
-            pattern=R50K,
-            sha256=R50K_HASH,
-            controls={"<|endoftext|>": 50256},
-        ),
-        Vocabulary(
-            "cl100k_base",
-            "cl100k_base: GPT-3.5, GPT-4",
-            "cl100k_base.tiktoken",
-            pattern=CL100K,
-            sha256=CL100K_HASH,
-            controls=_bars(100257, "endoftext fim_prefix fim_middle fim_suffix")
-            | {"<|im_start|>": 100264, "<|im_end|>": 100265, "<|endofprompt|>": 100276},
-            template=CHATML,
-        ),
-        Vocabulary(
-            "o200k_base",
-            "o200k_base: GPT-4o, GPT-5",
-            "o200k_base.tiktoken",
-            pattern=O200K,
-            sha256=O200K_HASH,
-            controls={"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
-        ),
+        _ranked("r50k_base", "r50k_base: GPT-2, GPT-3"),
+        _ranked("cl100k_base", "cl100k_base: GPT-3.5, GPT-4", CHATML),
+        _ranked("o200k_base", "o200k_base: GPT-4o, GPT-5"),
         Vocabulary(
             "o200k_harmony",
             "o200k_harmony: gpt-oss",
-            "o200k_base.tiktoken",
+            RANKED["o200k_base"].file,
             pattern=O200K,
-            sha256=O200K_HASH,
+            sha256=RANKED["o200k_base"].sha256,
             controls=HARMONY_CONTROLS,
             template="gptoss.jinja",
         ),

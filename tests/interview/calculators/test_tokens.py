@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from transformers.convert_slow_tokenizer import TikTokenConverter
 
-from engine import Message, Request, registry
+from engine import Message, Request, ranked, registry
 from engine.chat import render
 from engine.encoders import ranks_of
 from engine.gguf_file import read_gguf
@@ -239,7 +239,7 @@ def test_images_by_patches_up_to_the_cap() -> None:
 
 
 def test_damaged_files_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(token_files, "HERE", tmp_path)
+    monkeypatch.setattr(ranked, "FOLDER", tmp_path)
     monkeypatch.setattr(token_files, "_folder", tmp_path)
     (tmp_path / "r50k_base.tiktoken.xz").write_bytes(lzma.compress(b"IQ== 0\n"))
     (tmp_path / "llama3.tiktoken").write_bytes(b"IQ== 0\n")
