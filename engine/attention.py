@@ -52,7 +52,7 @@ class Views:
         if self.ends is None:
             self.stored[index].copy_(new)
         else:
-            self.stored[index].index_put_(self.ends, new)
+            self.stored[index].index_put_(self.ends, new.to(self.stored[index].dtype))
 
     def attend(self, index: int, q: Tensor) -> Tensor:
         """q [rows, n_kv, group, head_dim] -> the same shape."""

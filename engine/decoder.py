@@ -120,7 +120,7 @@ class Decoder:
         self.dtype = dtype
         self.device = embedding.device
         cos, sin = rope_tables(shape.head_dim, shape.context_length, shape.rope_theta, shape.rope_scaling)
-        self.cos, self.sin = cos.to(self.device, dtype), sin.to(self.device, dtype)
+        self.cos, self.sin = cos.to(self.device), sin.to(self.device)
         self.fused = fuse(self)
 
     def new_cache(self, capacity: int) -> KVCache:
@@ -148,9 +148,14 @@ class Decoder:
         fp32.
         """
         x = self.embedding[ids].float()
-        if self.fused and probe is None and few(len(x)):
-            return self._fused(x, segments)
-        return self._watched(x, segments, probe)
+        if self.fused is None or not few(len(x)):
+            return self._watched(x, segments, probe)
+        if probe:
+            # What comes out is still the compiled pass's, to the last bit: a page shows the odds that are drawn from.
+            self._watched(x.clone(), segments, probe)
+            for segment in segments:
+                segment.cache.length -= segment.length
+        return self._fused(x, segments)
 
     def _fused(self, x: Tensor, segments: Sequence[Segment]) -> Tensor:
         """Rows that an adapter changes take the pass below, the others the compiled one, whatever the batch holds."""
@@ -173,17 +178,18 @@ class Decoder:
         return found
 
     def _watched(self, x: Tensor, segments: Sequence[Segment], probe: Probe | None) -> Tensor:
-        """The pass step by step, in torch."""
-        cos, sin = self._positions(segments)
+        """The pass step by step, in torch; where the compiled one takes as many rows, in fp32 between the steps as there."""
+        dtype = torch.float32 if self.fused and few(len(x)) else self.dtype
+        cos, sin = self._positions(segments, dtype)
         views = views_of(segments, self.shape.n_kv_heads, together=probe is None)
         changed = groups(segments)
         for index, layer in enumerate(self.layers):
             if probe:
                 probe.layer_input(index, x)
-            flat = product(layer.qkv, layer.attn_norm(x, self.dtype), index, "qkv", changed)
+            flat = product(layer.qkv, layer.attn_norm(x, dtype), index, "qkv", changed)
             heads = self._heads(layer, flat, cos, sin)
             x += product(layer.out, self._attention(index, heads, views, probe), index, "out", changed)
-            inner = product(layer.gate_up, layer.mlp_norm(x, self.dtype), index, "gate_up", changed)
+            inner = product(layer.gate_up, layer.mlp_norm(x, dtype), index, "gate_up", changed)
             gate, up = inner.chunk(2, -1)
             x += product(layer.down, F.silu(gate).mul_(up), index, "down", changed)
         for segment in segments:
@@ -197,11 +203,13 @@ class Decoder:
         """Hidden states [rows, hidden] to logits [rows, vocab] in fp32."""
         return self.head(hidden).float()
 
-    def _positions(self, segments: Sequence[Segment]) -> tuple[Tensor, Tensor]:
+    def _positions(self, segments: Sequence[Segment], dtype: torch.dtype) -> tuple[Tensor, Tensor]:
         spans = [slice(s.cache.length, s.cache.length + s.length) for s in segments]
         if len(spans) == 1:
-            return self.cos[spans[0]], self.sin[spans[0]]
-        return torch.cat([self.cos[s] for s in spans]), torch.cat([self.sin[s] for s in spans])
+            return self.cos[spans[0]].to(dtype), self.sin[spans[0]].to(dtype)
+        return torch.cat([self.cos[s] for s in spans]).to(dtype), torch.cat([self.sin[s] for s in spans]).to(
+            dtype
+        )
 
     def _heads(self, layer: Layer, flat: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Queries, keys, values [rows, n_heads + 2 n_kv_heads, head_dim], the first two rotated in place."""
@@ -209,8 +217,8 @@ class Decoder:
         heads = flat.view(flat.shape[0], s.n_heads + 2 * s.n_kv_heads, s.head_dim)
         turned = heads[:, : s.n_heads + s.n_kv_heads]
         if layer.q_norm and layer.k_norm:
-            turned[:, : s.n_heads] = layer.q_norm(turned[:, : s.n_heads].float(), self.dtype)
-            turned[:, s.n_heads :] = layer.k_norm(turned[:, s.n_heads :].float(), self.dtype)
+            turned[:, : s.n_heads] = layer.q_norm(turned[:, : s.n_heads].float(), flat.dtype)
+            turned[:, s.n_heads :] = layer.k_norm(turned[:, s.n_heads :].float(), flat.dtype)
         rotate_(turned, cos, sin)
         return heads
 

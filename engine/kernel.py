@@ -22,7 +22,7 @@ import torch
 log = logging.getLogger(__name__)
 
 SOURCE = Path(__file__).with_name("kernel.c")
-HEADER = SOURCE.with_name("team.h")
+HEADERS = tuple(SOURCE.with_name(f"{name}.h") for name in ("team", "vectors", "product", "attention"))
 FLAGS = (
     "-O3",
     "-march=native",
@@ -131,7 +131,8 @@ def _key(compiler: str) -> str:
     version = subprocess.run(
         [*compiler.split(), "--version"], capture_output=True, text=True, timeout=30, check=True
     )
-    parts = [SOURCE.read_text(), HEADER.read_text(), " ".join(FLAGS), version.stdout, _processor()]
+    texts = [file.read_text() for file in (SOURCE, *HEADERS)]
+    parts = [*texts, " ".join(FLAGS), version.stdout, _processor()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

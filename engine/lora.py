@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
+
+from engine.arranged import dense_product
 
 if TYPE_CHECKING:
     from engine.decoder import Decoder, Segment, Shape
@@ -26,6 +27,10 @@ class Low:
 
     a: Tensor
     b: Tensor
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """B A x in the type of x."""
+        return dense_product(dense_product(x, self.a.to(x.dtype)), self.b.to(x.dtype))
 
 
 Updates = list[dict[str, Low]]
@@ -100,9 +105,9 @@ def product(linear: Linear, x: Tensor, layer: int, name: str, changed: Sequence[
         if low is None:
             continue
         if group.rows is None:
-            y += F.linear(F.linear(x, low.a), low.b)
+            y += low(x)
         else:
-            y[group.rows] += F.linear(F.linear(x[group.rows], low.a), low.b)
+            y[group.rows] += low(x[group.rows])
     return y
 
 

@@ -75,7 +75,7 @@ class Trainee:
     def hidden(self, laid: Tree) -> Tensor:
         """Hidden states [rows, hidden] in fp32, after the last norm."""
         d = self.decoder
-        cos, sin = d.cos[laid.positions], d.sin[laid.positions]
+        cos, sin = d.cos[laid.positions].to(d.dtype), d.sin[laid.positions].to(d.dtype)
         bias = torch.zeros(laid.mask.shape, dtype=d.dtype).masked_fill_(~laid.mask, -torch.inf)
         x = d.embedding[laid.ids].float()
         for index, layer in enumerate(d.layers):
