@@ -66,7 +66,7 @@ class Run(models.Model):
         """The first words of what was asked, for lists; its settings where nothing was asked in words."""
         asked = (self.input.get("messages") or [{"content": self.input.get("prompt")}])[-1]["content"]
         if not asked:
-            plain = {name: v for name, v in self.input.items() if isinstance(v, str | int | float)}
+            plain = {name: v for name, v in sorted(self.input.items()) if isinstance(v, str | int | float)}
             asked = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in plain.items())
         asked = asked or self.kind
         return asked if len(asked) <= 60 else f"{asked[:59]}…"
