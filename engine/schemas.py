@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jsonschema import exceptions as schema_errors
 from jsonschema import validators
 
+from engine import repeats
 from engine.errors import EngineError, InvalidRequest
 from engine.keywords import check_keywords
 from engine.references import check_references
@@ -39,6 +40,13 @@ def limits() -> llguidance.LLParserLimits:
     import llguidance
 
     return llguidance.LLParserLimits(initial_lexer_fuel=20_000_000, max_grammar_size=2_000_000)
+
+
+def check_repeats(pattern: str, field: str) -> None:
+    """Refuses a pattern that forces more text than any answer has: the loop would spell it out for a minute."""
+    if (count := repeats.repeated(pattern)) > repeats.MOST:
+        message = f"pattern {pattern[:60]!r} repeats a part at least {count} times; at most {repeats.MOST}"
+        raise InvalidRequest(f"invalid_{field}", message, field)
 
 
 def check_schema(schema: object) -> None:
@@ -69,6 +77,8 @@ def check_schema(schema: object) -> None:
         ) from None
     check_references(schema)
     check_keywords(schema, draft_of(schema))
+    for pattern in repeats.patterns_of(schema):
+        check_repeats(pattern, "schema")
 
 
 def draft_of(schema: Any) -> Any:
@@ -139,6 +149,7 @@ def sized(text: object, field: str) -> str:
         raise InvalidRequest(
             f"invalid_{field}", f"{field} must be text of 1 to {MAX_GRAMMAR_BYTES} bytes", field
         )
+    check_repeats(text, field)
     return text
 
 

@@ -37,7 +37,11 @@ def test_a_keyword_no_grammar_holds_is_named(schema: Any, keywords: tuple[str, .
         {"regex": "a{9999999}"},
         {"grammar": "x"},
         {"grammar": "start: nope"},
+        {"regex": "(a{1000}){1000}"},
+        {"grammar": "start: /a{9999999}/"},
         {"schema": {"not": {}}},
+        {"schema": {"type": "string", "pattern": "^x{9999999}$"}},
+        {"schema": {"patternProperties": {"^x{9999999}$": {}}}},
     ],
 )
 def test_a_constraint_that_no_grammar_holds_is_refused_without_a_model(given: dict[str, Any]) -> None:
