@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from engine import EngineError, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
+from engine import EngineError, InvalidRequest, PromptTooLong, Request, Sampling, StartEvent, TokenEvent
 from engine.decoder import Segment
 from engine.handle import Handle
 from engine.limits import Limits, piece
