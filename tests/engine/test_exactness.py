@@ -143,6 +143,7 @@ def dequantised_oracle(path: Path) -> Any:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)  # the model in fp32, twice: minutes on a busy machine
 def test_the_real_model_agrees_over_fifty_prompts(models_dir: Path) -> None:
     spec = MODELS[DEFAULT_MODEL]
     folder = models_dir / DEFAULT_MODEL
