@@ -395,7 +395,7 @@ def test_a_prompt_is_cut_at_the_ends_of_chunks(left: int, room: int, expected: i
 def test_short_prompts_are_computed_together() -> None:
     passes: list[list[int]] = []
     wanted = [ask(f"a prompt of some thirty letters {n}", max_tokens=4) for n in range(4)]
-    with tiny_engine(oracle(seed=11), chunk=64, max_batch=4) as made:
+    with tiny_engine(oracle(seed=11), chunk=64, chunk_alone=512, max_batch=4) as made:
         alone = [made.generate(request).token_ids for request in wanted]
         forward = made.decoder.forward
 
