@@ -112,28 +112,21 @@ static inline __attribute__((always_inline)) void panel(
         }
 }
 
+// The loops over rows are unrolled for each number of them.
 #define CASE(bits, count) \
     case count: panel(bits, w, groups, x, row, count, y); break;
-
-static __attribute__((noinline)) void panel4(
-    const uint8_t *w, int64_t groups, Rounded x, int64_t row, int count, float y[][PANEL]) {
-    switch (count) {
-        CASE(4, 1) CASE(4, 2) CASE(4, 3) CASE(4, 4)
 #if TILE == 8
-        CASE(4, 5) CASE(4, 6) CASE(4, 7) CASE(4, 8)
+#define MORE_CASES(bits) CASE(bits, 5) CASE(bits, 6) CASE(bits, 7) CASE(bits, 8)
+#else
+#define MORE_CASES(bits)
 #endif
+#define PANEL_OF(bits)                                                                             \
+    static __attribute__((noinline)) void panel##bits(                                             \
+        const uint8_t *w, int64_t groups, Rounded x, int64_t row, int count, float y[][PANEL]) {   \
+        switch (count) { CASE(bits, 1) CASE(bits, 2) CASE(bits, 3) CASE(bits, 4) MORE_CASES(bits) } \
     }
-}
-
-static __attribute__((noinline)) void panel8(
-    const uint8_t *w, int64_t groups, Rounded x, int64_t row, int count, float y[][PANEL]) {
-    switch (count) {
-        CASE(8, 1) CASE(8, 2) CASE(8, 3) CASE(8, 4)
-#if TILE == 8
-        CASE(8, 5) CASE(8, 6) CASE(8, 7) CASE(8, 8)
-#endif
-    }
-}
+PANEL_OF(4)
+PANEL_OF(8)
 
 static void one_panel(const Matrix *w, int64_t index, Rounded x, int64_t row, int count, float y[][PANEL]) {
     const int64_t groups = w->k / GROUP;
