@@ -1,7 +1,8 @@
 """Deadlines: wall-clock times of a class, moments in UTC, lateness and its credit. No database.
 
 A deadline is written as people say it, in the class's zone on that day, so it stays at its hour when the clocks change.
-An hour that the clocks skip is refused; one that they repeat means the later one, which gives nobody less time.
+A time that the clocks skip is refused where it is typed, and moved by the length of the gap where it is computed; one that
+they repeat means the later one, which gives nobody less time.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def wall_clock(at: datetime, zone: str) -> datetime:
 
 
 def rezoned(at: datetime, old: str, new: str) -> datetime:
-    """The same wall-clock time in another zone; where that doesn't exist, an hour later."""
+    """The same wall-clock time in another zone; where that doesn't exist, as much later as the clocks jump there."""
     return _nearest(wall_clock(at, old), new)
 
 
@@ -45,11 +46,19 @@ def days_later(at: datetime, days: int, zone: str) -> datetime:
     return _nearest(wall_clock(at, zone) + timedelta(days=days), zone)
 
 
+def moved_along(at: datetime, old: datetime, new: datetime, zone: str) -> datetime:
+    """What stood so long after `old` on the wall, as long after `new` on the wall; never before `new`."""
+    after = wall_clock(at, zone) - wall_clock(old, zone)
+    return max(new, _nearest(wall_clock(new, zone) + after, zone))
+
+
 def _nearest(wall: datetime, zone: str) -> datetime:
     try:
         return moment(wall, zone)
-    except SkippedHour:
-        return moment(wall + timedelta(hours=1), zone)
+    except (
+        SkippedHour
+    ):  # read by the clocks before the jump: half an hour on Lord Howe, a day on Samoa in 2011
+        return wall.replace(tzinfo=ZoneInfo(zone), fold=0).astimezone(UTC)
 
 
 def to_second(at: datetime) -> datetime:
@@ -67,7 +76,7 @@ class LateStep:
 
 @dataclass(frozen=True)
 class Window:
-    """When one learner may work: the assignment's dates with their own extension."""
+    """When one learner may work: the assignment's dates with their own extension, until the class is archived."""
 
     opens: datetime
     due: datetime
@@ -76,16 +85,27 @@ class Window:
     minutes: int | None
     steps: tuple[LateStep, ...] = ()
     late_credit: int = 100
+    archived: datetime | None = None
 
     def is_open(self, now: datetime) -> bool:
         """Whether something may be handed in."""
-        return self.opens <= now and to_second(now) <= self.closes
+        return self.archived is None and self.opens <= now and to_second(now) <= self.closes
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the class was archived while something could still be handed in."""
+        return self.archived is not None and self.archived < self.closes
 
     def ends(self, started: datetime) -> datetime:
         """The last moment for an attempt that began at `started`."""
+        closes = self.closes if self.archived is None else min(self.closes, self.archived)
         if self.minutes is None:
-            return self.closes
-        return min(self.closes, to_second(started) + timedelta(minutes=self.minutes))
+            return closes
+        return min(closes, to_second(started) + timedelta(minutes=self.minutes))
+
+    def is_over(self, started: datetime, now: datetime) -> bool:
+        """Whether the time of an attempt that began at `started` is up."""
+        return self.archived is not None or to_second(now) > self.ends(started)
 
     def late_by(self, submitted: datetime) -> timedelta:
         """How late something is; zero when it isn't."""

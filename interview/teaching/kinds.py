@@ -53,9 +53,7 @@ def graded(job: Job, *, question: str, answer: str, rubric: RubricVersion) -> JS
 def assess(job: Job) -> JSON:
     """Assess what has no verdict yet; an attempt that is repeated goes on where the lost one stopped."""
     started = time.perf_counter()
-    waiting = Answer.objects.filter(
-        submission_id=job.input["submission"], verdict__isnull=True, share__isnull=True
-    ).select_related("item__rubric")
+    waiting = services.answers_waiting(job.input["submission"])
     n_assessed = 0
     for together in batched(list(waiting), TOGETHER):
         found = []

@@ -28,6 +28,10 @@ class Submission(models.Model):
     automatic = models.BooleanField(default=False, help_text="Handed in by the clock, as it stood")
     blank = models.BooleanField(default=False, help_text="Nothing was written")
     receipt = models.CharField(max_length=64, blank=True, help_text="sha256 of what was handed in")
+    rubrics = models.JSONField(
+        default=dict,
+        help_text="Assigned question to the hash of its rubric at that moment: the receipt covers it",
+    )
     run = models.OneToOneField("runs.Run", on_delete=models.SET_NULL, null=True, related_name="+")
     earned = models.DecimalField(max_digits=9, decimal_places=4, null=True, blank=True)
     n_pending = models.PositiveSmallIntegerField(default=0, help_text="Answers without a score yet")

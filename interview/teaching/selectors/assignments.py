@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
 from interview.accounts.models import User
-from interview.teaching.dates import Window, to_second
+from interview.teaching.dates import Window, moved_along, to_second
 from interview.teaching.models import (
     AFTER_DUE,
     FULL,
@@ -28,7 +28,7 @@ from interview.teaching.scoring import credited, rounded
 
 def assignment_list(classroom: Classroom) -> QuerySet[Assignment]:
     """A class's assignments by due date, with the number of questions and the sum of points."""
-    found = Assignment.objects.filter(classroom=classroom)
+    found = Assignment.objects.filter(classroom=classroom).select_related("classroom")
     return found.annotate(n_questions=Count("questions"), sum_points=Sum("questions__points")).order_by(
         "due", "created"
     )
@@ -49,12 +49,15 @@ def item_list(assignment: Assignment) -> list[AssignedQuestion]:
 
 
 def window_of(assignment: Assignment, extension: Extension | None = None) -> Window:
-    """An assignment's dates for one learner. An extension moves the late window along and takes nothing away."""
+    """An assignment's dates for one learner. An extension moves the late window along and takes nothing away.
+
+    The late window ends at its hour on the wall, as it does for the class, also when the clocks change in between.
+    """
     due, closes = assignment.due, assignment.late_until or assignment.due
     attempts, minutes = assignment.attempts, assignment.time_limit_minutes
     if extension is not None:
         if extension.due > due:
-            closes = extension.due + (closes - due)
+            closes = moved_along(closes, due, extension.due, assignment.classroom.time_zone)
             due = extension.due
         if attempts is not None:
             attempts += extension.extra_attempts
@@ -68,6 +71,7 @@ def window_of(assignment: Assignment, extension: Extension | None = None) -> Win
         minutes=minutes,
         steps=assignment.steps,
         late_credit=assignment.late_credit,
+        archived=assignment.classroom.archived,
     )
 
 

@@ -224,7 +224,8 @@ def course(classroom: Classroom) -> tuple[list[tuple[Assignment, Decimal]], list
 
     Assessed attempts count for the sum, and whatever is past its last moment without a hand-in counts as nothing.
     """
-    assignments = list(Assignment.objects.filter(classroom=classroom).order_by("due"))
+    found = Assignment.objects.filter(classroom=classroom).select_related("classroom")
+    assignments = list(found.order_by("due"))
     worth: dict[Any, Decimal] = defaultdict(Decimal)
     for pk, points in AssignedQuestion.objects.filter(assignment__in=assignments).values_list(
         "assignment_id", "points"
@@ -244,7 +245,8 @@ def course(classroom: Classroom) -> tuple[list[tuple[Assignment, Decimal]], list
             key = (assignment.pk, seat.owner_id)
             row = _row(assignment, seat, extensions.get(key), attempts[key])
             scores.append((assignment, row.state, row.points))
-            over = now > window_of(assignment, extensions.get(key)).closes
+            window = window_of(assignment, extensions.get(key))
+            over = now > window.closes and not window.cut_short
             if row.points is not None or (row.state == NOT_IN and over):
                 earned += row.points or Decimal(0)
                 possible += worth[assignment.pk]

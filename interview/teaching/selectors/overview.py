@@ -102,15 +102,22 @@ def learner_lines(rows: list[Assignment], learner: User, now: datetime) -> list[
 def _line(assignment: Assignment, window: Window, attempts: list[Submission], now: datetime) -> Line:
     current = next((row for row in attempts if row.submitted is None), None)
     handed_in = [row for row in attempts if row.submitted is not None]
-    if current is not None and now <= window.ends(current.started):
+    if current is not None and not window.is_over(current.started, now):
         return Line(assignment, window, "working", open_attempt=current)
     level = feedback_level(assignment, window, len(handed_in), now)
     score = counted(assignment, window, handed_in) if level else None
     if handed_in:
         state = "assessed" if score is not None and score.points is not None else "handed in"
     else:
-        state = "to do" if window.is_open(now) else "missed"
+        state = _nothing_in(window, now)
     return Line(assignment, window, state, score, None)
+
+
+def _nothing_in(window: Window, now: datetime) -> str:
+    """What it is called when nothing was handed in; nobody missed what an archived class took away."""
+    if window.is_open(now):
+        return "to do"
+    return "closed" if window.cut_short else "missed"
 
 
 def learner_view(assignment: Assignment, learner: User) -> dict[str, Any]:
@@ -172,4 +179,4 @@ def _staff_state(
         return ("handed in" if score.points is None else "assessed"), score
     if any(row.submitted is None for row in rows):
         return "working", None
-    return ("to do" if window.is_open(now) else "missed"), None
+    return _nothing_in(window, now), None

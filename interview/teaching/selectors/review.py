@@ -53,6 +53,7 @@ def queue(
         .filter(submission__owner__memberships__left__isnull=True)
         .annotate(disputed=disputed)
         .select_related("item", "submission")
+        .defer("verdict", "item__prompt", "item__strong", "submission__order", "submission__rubrics")
     )
     if item_id is not None:
         answers = answers.filter(item_id=item_id)

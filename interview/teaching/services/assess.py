@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from interview.runs.models import Run
@@ -23,6 +24,7 @@ def answers_assessed(found: Sequence[tuple[Answer, Mapping[str, Any]]]) -> None:
     """Keep verdicts and what follows from them, in one write: a class that hands in at once waits for the writers."""
     rulings: dict[int, list[Ruling]] = defaultdict(list)
     answers_lock([answer.pk for answer, _ in found])
+    found = _of_the_pinned_rubric(found)
     active = Override.objects.filter(answer__in=[answer.pk for answer, _ in found], removed__isnull=True)
     for row in active.order_by("created", "id"):
         rulings[row.answer_id].append(Ruling(row.point, row.state, row.share))
@@ -34,6 +36,22 @@ def answers_assessed(found: Sequence[tuple[Answer, Mapping[str, Any]]]) -> None:
     Answer.objects.bulk_update(
         [answer for answer, _ in found], ["verdict", "grader", "graded", "share", "review"]
     )
+
+
+def _of_the_pinned_rubric(
+    found: Sequence[tuple[Answer, Mapping[str, Any]]],
+) -> list[tuple[Answer, Mapping[str, Any]]]:
+    """Without verdicts whose rubric was replaced by a kept regrade meanwhile: those answers are queued for the new one."""
+    pinned = dict(
+        Answer.objects.filter(pk__in=[answer.pk for answer, _ in found]).values_list("pk", "item__rubric")
+    )
+    return [(answer, verdict) for answer, verdict in found if pinned.get(answer.pk) == answer.item.rubric_id]
+
+
+def answers_waiting(submission_id: str) -> QuerySet[Answer]:
+    """What the grader has not seen yet: everything written, a teacher's ruling or not (taking it back needs a verdict)."""
+    waiting = Answer.objects.filter(submission_id=submission_id, verdict__isnull=True)
+    return waiting.filter(Q(share__isnull=True) | Q(overridden=True)).select_related("item__rubric")
 
 
 def submission_ended(run: Run) -> None:
@@ -52,6 +70,11 @@ def submission_assess(*, submission: Submission) -> None:
         raise TeachingRefused("This attempt isn’t handed in yet.")
     if submission.run is not None and not submission.run.ended:
         raise TeachingRefused("The assessment is under way.")
+    assess_queue(submission)
+
+
+def assess_queue(submission: Submission) -> None:
+    """Queue whatever of a submission has no verdict."""
     submission.run = run_create(
         owner=submission.owner,
         kind=KIND,

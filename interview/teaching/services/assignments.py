@@ -86,15 +86,24 @@ def zone_change(*, classroom: Classroom, time_zone: str) -> None:
     if old == time_zone:
         return
     for assignment in Assignment.objects.filter(classroom=classroom):
-        assignment.opens = rezoned(assignment.opens, old, time_zone)
-        assignment.due = rezoned(assignment.due, old, time_zone)
-        if assignment.late_until is not None:
-            assignment.late_until = rezoned(assignment.late_until, old, time_zone)
+        _rezone(assignment, old, time_zone)
         assignment.save(update_fields=["opens", "due", "late_until"])
     for extension in Extension.objects.filter(assignment__classroom=classroom):
         extension.due = rezoned(extension.due, old, time_zone)
         extension.save(update_fields=["due"])
     Classroom.objects.filter(pk=classroom.pk).update(time_zone=time_zone)
+
+
+def _rezone(assignment: Assignment, old: str, new: str) -> None:
+    """Each date keeps its hour; where the other zone's clocks jump between two of them, their order and distance are kept."""
+    opens, due, late = assignment.opens, assignment.due, assignment.late_until
+    assignment.opens, assignment.due = rezoned(opens, old, new), rezoned(due, old, new)
+    if assignment.due <= assignment.opens:
+        assignment.due = assignment.opens + (due - opens)
+    if late is not None:
+        assignment.late_until = rezoned(late, old, new)
+        if assignment.late_until <= assignment.due:
+            assignment.late_until = assignment.due + (late - due)
 
 
 @transaction.atomic

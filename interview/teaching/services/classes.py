@@ -21,6 +21,8 @@ from interview.teaching.models import (
 )
 from interview.teaching.services.assignments import files_forget, zone_change
 from interview.teaching.services.links import link_create
+from interview.teaching.services.notices import attempts_cut_short
+from interview.teaching.services.work import attempts_open, attempts_settle
 
 
 @transaction.atomic
@@ -43,9 +45,15 @@ def class_update(*, classroom: Classroom, **fields: Any) -> Classroom:
     return classroom
 
 
-def class_archive(*, classroom: Classroom) -> None:
-    """Close a class for changes; everything in it stays readable."""
+@transaction.atomic
+def class_archive(*, classroom: Classroom) -> int:
+    """Close a class for changes; everything in it stays readable. Open attempts are handed in as they stand: how many."""
+    attempts_settle(classroom=classroom)  # whose time was up anyway
+    working = attempts_open(classroom)
     Classroom.objects.filter(pk=classroom.pk, archived__isnull=True).update(archived=timezone.now())
+    n_closed = attempts_settle(classroom=classroom)
+    attempts_cut_short(submissions=working)
+    return n_closed
 
 
 def class_reopen(*, classroom: Classroom) -> None:

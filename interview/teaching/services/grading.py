@@ -55,6 +55,9 @@ def _rule(
         raise TeachingRefused("Give a reason: the learner sees it, and you can defend the score with it.")
     if answer.submission.submitted is None:
         raise TeachingRefused("This attempt isn’t handed in yet.")
+    if answer.submission.owner_id == author.pk:
+        raise TeachingRefused("This is your own answer: somebody else of the staff has to grade it.")
+    answers_lock([answer.pk])  # two who rule at once are one after the other
     Override.objects.filter(answer=answer, point=point, removed__isnull=True).update(removed=timezone.now())
     made = Override.objects.create(
         answer=answer, author=author, point=point, state=state, share=share, reason=reason
@@ -80,10 +83,13 @@ def normalised(text: str) -> str:
 def override_apply_to_equal(*, override: Override, author: User) -> int:
     """Give the same ruling to all equal answers of this assignment that have none. How many got it."""
     here = override.answer
+    if override.removed is not None:
+        raise TeachingRefused("This ruling was taken back. Nothing was changed.")
     wanted = normalised(here.text)
     others = (
         Answer.objects.filter(item_id=here.item_id, submission__submitted__isnull=False)
         .exclude(pk=here.pk)
+        .exclude(submission__owner=author)
         .select_related("item__assignment", "submission__owner")
     )
     ruled = set(
@@ -163,6 +169,7 @@ def dispute_open(*, answer: Answer, comment: str) -> Dispute:
         raise TeachingRefused("Say what you think is wrong, in a sentence or two.")
     if len(comment) > 5_000:
         raise TeachingRefused("Keep it under 5,000 characters.")
+    answers_lock([answer.pk])  # a second click waits for the first, and finds it
     if Dispute.objects.filter(answer=answer, resolved__isnull=True).exists():
         raise TeachingRefused("You have asked about this answer already. Your teacher will look at it.")
     return Dispute.objects.create(answer=answer, comment=comment)

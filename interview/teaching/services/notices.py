@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core import signing
 from django.core.mail import EmailMessage
 from django.db import transaction
+from django.db.models import Q
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
@@ -77,8 +78,9 @@ def _seats(classroom_id: uuid.UUID, roles: set[str] | frozenset[str]) -> list[Us
 def assignments_announce() -> None:
     """Tell learners of what has opened, of what is due within a day and not handed in, and of feedback they may see."""
     now = timezone.now()
-    fresh = Assignment.objects.filter(
-        opens__lte=now, opens__gt=now - timedelta(days=2), classroom__archived=None
+    two_days = now - timedelta(days=2)
+    fresh = Assignment.objects.filter(opens__lte=now, due__gt=now, classroom__archived=None).filter(
+        Q(opens__gt=two_days) | Q(created__gt=two_days)
     )
     for assignment in fresh.select_related("classroom"):
         path = reverse("teaching:assignment", args=[assignment.classroom_id, assignment.pk])
@@ -114,9 +116,12 @@ def _remind(
         and (not attempts[user.pk] or any(row.submitted is None for row in attempts[user.pk]))
     ]
     path = reverse("teaching:assignment", args=[assignment.classroom_id, assignment.pk])
-    due = window_of(assignment).due.timestamp()
+    by_due: dict[datetime, list[User]] = defaultdict(list)
+    for user in due_soon:  # an extension is a date of its own: who heard of the first one hears of that too
+        by_due[windows[user.pk].due].append(user)
     text = f"Due within a day: {assignment.title}"
-    notify(users=due_soon, key=f"due-{assignment.pk}-{due:.0f}", text=text, path=path)
+    for due, users in by_due.items():
+        notify(users=users, key=f"due-{assignment.pk}-{due.timestamp():.0f}", text=text, path=path)
 
 
 def _feedback(
@@ -148,6 +153,17 @@ def graded_by_hand(*, answers: list[Answer]) -> None:
             key=f"graded-{answer.pk}-{timezone.now():%Y%m%d}",
             text=f"A teacher looked at an answer of yours in {answer.item.assignment.title}",
             path=reverse("teaching:result", args=[answer.submission_id]),
+        )
+
+
+def attempts_cut_short(*, submissions: list[Submission]) -> None:
+    """Tell learners that the class was archived while they were working, and where what they wrote is."""
+    for row in submissions:
+        notify(
+            users=[row.owner],
+            key=f"archived-{row.pk}",
+            text=f"The class was archived, so your attempt at {row.assignment.title} was handed in as it stood",
+            path=reverse("teaching:receipt", args=[row.pk]),
         )
 
 

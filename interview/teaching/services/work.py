@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from interview.accounts.models import User
@@ -16,13 +17,14 @@ from interview.practice.models import ANSWER_LIMIT
 from interview.runs.chain import canonical_hash
 from interview.runs.services import run_create
 from interview.teaching.dates import Window, to_second
-from interview.teaching.errors import TeachingRefused
+from interview.teaching.errors import Archived, TeachingRefused
 from interview.teaching.models import (
     RANDOM,
     Answer,
     AssignedQuestion,
     Assignment,
     Attachment,
+    Classroom,
     Extension,
     Submission,
 )
@@ -64,6 +66,8 @@ def attempt_start(*, assignment: Assignment, learner: User) -> Submission:
     open_one = Submission.objects.filter(assignment=assignment, owner=learner, submitted__isnull=True).first()
     if open_one is not None and not _close_if_over(open_one, window, now):
         return open_one
+    if window.archived is not None:
+        raise Archived
     if now < window.opens:
         raise TeachingRefused("This assignment isn’t open yet.")
     if not window.is_open(now):
@@ -122,7 +126,7 @@ def answer_save(
             f"Your answer has {len(text):,} characters and {ANSWER_LIMIT:,} is the limit. Nothing was cut."
         )
     now = timezone.now()
-    locked = Submission.objects.select_for_update().select_related("assignment").get(pk=submission.pk)
+    locked = _locked(submission)
     _must_be_open(locked, now)
     answer = Answer.objects.get(submission=locked, item_id=item_id)
     if revision is not None and revision <= answer.revision:
@@ -141,9 +145,15 @@ def answer_save(
 def _must_be_open(submission: Submission, now: datetime) -> None:
     if submission.submitted is not None:
         raise Closed(submission.submitted, "This attempt is handed in, so it can’t be changed any more.")
-    ends = window_for(submission.assignment, submission.owner).ends(submission.started)
-    if to_second(now) > ends:
-        raise Closed(ends)
+    window = window_for(submission.assignment, submission.owner)
+    if window.is_over(submission.started, now):
+        raise Closed(window.ends(submission.started))
+
+
+def _locked(submission: Submission) -> Submission:
+    """The attempt as it is now, held until the transaction ends."""
+    rows = Submission.objects.select_for_update(of=("self",))
+    return rows.select_related("assignment__classroom", "owner").get(pk=submission.pk)
 
 
 @transaction.atomic
@@ -168,13 +178,11 @@ def attachment_opened(*, submission: Submission, attachment: Attachment) -> None
 def hand_in(*, submission: Submission) -> Submission:
     """Hand an attempt in; doing it again changes nothing. Raises Closed after its end, TeachingRefused."""
     now = timezone.now()
-    locked = (
-        Submission.objects.select_for_update().select_related("assignment", "owner").get(pk=submission.pk)
-    )
+    locked = _locked(submission)
     if locked.submitted is not None:
         return locked
     window = window_for(locked.assignment, locked.owner)
-    if to_second(now) > window.ends(locked.started):
+    if window.is_over(locked.started, now):
         raise Closed(window.ends(locked.started))
     required = Attachment.objects.filter(assignment=locked.assignment, required=True)
     missing = [row.label for row in required.exclude(pk__in=locked.opened)]
@@ -189,6 +197,7 @@ def _finish(submission: Submission, at: datetime, *, automatic: bool) -> None:
     answers = list(submission.answers.select_related("item__rubric").order_by("item__position"))
     written = [answer for answer in answers if not is_blank(answer.text)]
     submission.submitted, submission.automatic, submission.blank = at, automatic, not written
+    submission.rubrics = {str(answer.item_id): answer.item.rubric.hash for answer in answers}
     submission.receipt = canonical_hash(receipt_document(submission, answers))
     for answer in answers:
         answer.share = None if answer in written else 0.0
@@ -205,7 +214,7 @@ def _finish(submission: Submission, at: datetime, *, automatic: bool) -> None:
 
 
 def receipt_document(submission: Submission, answers: list[Answer]) -> dict[str, Any]:
-    """What the receipt's hash covers: who handed in what, when, at which versions of the questions."""
+    """What the receipt's hash covers: who handed in what, when, at which versions of the questions (as they were then)."""
     assert submission.submitted is not None
     return {
         "assignment": str(submission.assignment_id),
@@ -213,7 +222,11 @@ def receipt_document(submission: Submission, answers: list[Answer]) -> dict[str,
         "number": submission.number,
         "submitted": submission.submitted.isoformat(),
         "answers": [
-            {"question": answer.item.question_id, "rubric": answer.item.rubric.hash, "text": answer.text}
+            {
+                "question": answer.item.question_id,
+                "rubric": submission.rubrics.get(str(answer.item_id), answer.item.rubric.hash),
+                "text": answer.text,
+            }
             for answer in answers
         ],
     }
@@ -221,15 +234,19 @@ def receipt_document(submission: Submission, answers: list[Answer]) -> dict[str,
 
 def _close_if_over(submission: Submission, window: Window, now: datetime) -> bool:
     """Hand an attempt in as it stands when its time is up."""
-    ends = window.ends(submission.started)
-    if to_second(now) <= ends:  # most pages end here, without waiting for whoever writes
+    if not window.is_over(submission.started, now):  # most pages end here, without waiting for whoever writes
         return False
     with transaction.atomic():
-        locked = Submission.objects.select_for_update().select_related("assignment", "owner")
-        row = locked.get(pk=submission.pk)
+        row = _locked(submission)
         if row.submitted is None:
-            _finish(row, ends, automatic=True)
+            _finish(row, _last_moment(row, window), automatic=True)
     return True
+
+
+def _last_moment(submission: Submission, window: Window) -> datetime:
+    """When the time was up; where the end was moved before the last word that was saved, that word's moment."""
+    saved = submission.answers.exclude(text="").aggregate(last=Max("updated"))["last"] or submission.started
+    return max(window.ends(submission.started), to_second(submission.started), to_second(saved))
 
 
 def attempt_settle(*, submission: Submission) -> Submission:
@@ -241,19 +258,33 @@ def attempt_settle(*, submission: Submission) -> Submission:
     return submission
 
 
-def attempts_settle(*, assignment: Assignment | None = None, limit: int = 500) -> int:
-    """Hand in, as they stand, all attempts whose time is up (of one assignment, or of all). How many."""
+def attempts_open(classroom: Classroom) -> list[Submission]:
+    """What is being worked on in a class."""
+    rows = Submission.objects.filter(submitted__isnull=True, assignment__classroom=classroom)
+    return list(rows.select_related("assignment", "owner"))
+
+
+def attempts_settle(*, assignment: Assignment | None = None, classroom: Classroom | None = None) -> int:
+    """Hand in, as they stand, all attempts whose time is up (of one assignment, of one class, or of all). How many."""
     now = timezone.now()
-    open_ones = Submission.objects.filter(submitted__isnull=True).select_related("assignment", "owner")
+    rows = Submission.objects.filter(submitted__isnull=True).annotate(
+        closes=Coalesce("assignment__late_until", "assignment__due")
+    )
     if assignment is not None:
-        open_ones = open_ones.filter(assignment=assignment)
-    rows = list(open_ones.order_by("started")[:limit])
+        rows = rows.filter(assignment=assignment)
+    if classroom is not None:
+        rows = rows.filter(assignment__classroom=classroom)
+    # Only those that can be over: an open attempt of a long assignment is none of the clock's business yet.
+    limited = Q(assignment__time_limit_minutes__isnull=False) | Q(
+        assignment__classroom__archived__isnull=False
+    )
+    maybe = list(rows.filter(limited | Q(closes__lt=now)).select_related("assignment__classroom", "owner"))
     extensions = {
         (row.assignment_id, row.owner_id): row
-        for row in Extension.objects.filter(assignment__in={row.assignment_id for row in rows})
+        for row in Extension.objects.filter(assignment__in={row.assignment_id for row in maybe})
     }
     n_closed = 0
-    for row in rows:
+    for row in maybe:
         window = window_of(row.assignment, extensions.get((row.assignment_id, row.owner_id)))
         n_closed += _close_if_over(row, window, now)
     return n_closed

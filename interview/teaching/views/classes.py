@@ -18,7 +18,7 @@ from interview.teaching.rights import OWNER_ONLY, Seat, seat_of
 from interview.teaching.selectors import classes as selectors
 from interview.teaching.selectors import dashboard, overview
 from interview.teaching.services import classes as services
-from interview.teaching.services.work import attempts_settle
+from interview.teaching.services.work import attempts_open, attempts_settle
 from interview.teaching.views.assignments import assignment_or_404
 from interview.teaching.views.pages import fills, reads, writes
 
@@ -95,8 +95,14 @@ def class_edit(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
         services.class_update(classroom=classroom, **form.cleaned_data)
         messages.success(request, "Saved.")
         return redirect("teaching:class_edit", class_id=class_id)
-    context = {"seat": seat, "form": form, "tab": "settings"}
+    context = {"seat": seat, "form": form, "tab": "settings", "n_open": len(attempts_open(classroom))}
     return render(request, "teaching/class_edit.html", context, status=422 if form.errors else 200)
+
+
+def _kept(n_closed: int) -> str:
+    if n_closed == 1:
+        return " 1 attempt in progress was handed in as it stood."
+    return f" {n_closed} attempts in progress were handed in as they stood." if n_closed else ""
 
 
 @writes
@@ -104,8 +110,10 @@ def class_archive(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
     """Archive a class, or open it again."""
     seat = seat_of(request.user, class_id, OWNER_ONLY)
     if seat.classroom.archived is None:
-        services.class_archive(classroom=seat.classroom)
-        messages.success(request, "The class is archived. Everything in it can still be read.")
+        n_closed = services.class_archive(classroom=seat.classroom)
+        messages.success(
+            request, "The class is archived. Everything in it can still be read." + _kept(n_closed)
+        )
     else:
         services.class_reopen(classroom=seat.classroom)
         messages.success(request, "The class is open again.")

@@ -140,6 +140,7 @@ def regrade_page(request: AccountRequest, class_id: uuid.UUID, regrade_id: int) 
         "trial": trial,
         "assignment": trial.item.assignment,
         "n_answers": len(rows),
+        "n_since": 0 if trial.applied else len(regrade.since_trial(trial)),
         "changed": changed,
     }
     return render(request, "teaching/regrade.html", context)
@@ -151,8 +152,13 @@ def regrade_apply(request: AccountRequest, class_id: uuid.UUID, regrade_id: int)
     seat = seat_of(request.user, class_id, EDITORS, writes=True)
     trial = _trial(seat, regrade_id)
     try:
-        n_changed = regrade.regrade_apply(trial=trial)
-        messages.success(request, f"{n_changed} scores changed. Rulings of teachers are untouched.")
+        applied = regrade.regrade_apply(trial=trial)
+        messages.success(request, f"{applied.n_changed} scores changed. Rulings of teachers are untouched.")
+        if applied.n_queued:
+            told = (
+                f"{applied.n_queued} answers handed in since the trial are being graded by the same rubric."
+            )
+            messages.info(request, told)
     except TeachingRefused as refusal:
         messages.error(request, str(refusal))
     return redirect("teaching:regrade", class_id=class_id, regrade_id=regrade_id)

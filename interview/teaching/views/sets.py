@@ -128,7 +128,8 @@ def _picker(request: HttpRequest, items: list[Any]) -> dict[str, Any]:
         name: request.GET.get(name, "").replace("\x00", "")[:200] for name in ("q", "topic", "level", "own")
     }
     assert request.user.is_authenticated
-    found = selectors.pick_list(request.user, search=asked["q"], topic=asked["topic"], level=asked["level"])
+    narrowed = {"search": asked["q"], "topic": asked["topic"], "level": asked["level"]}
+    found = selectors.pick_list(request.user, **narrowed, own=bool(asked["own"]))
     inside = {item.question_id for item in items}
     return {
         "asked": asked,

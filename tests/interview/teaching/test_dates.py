@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import time_machine
 from django.urls import reverse
+from django.utils import timezone
 
 from interview.teaching.dates import (
     LateStep,
@@ -20,11 +21,13 @@ from interview.teaching.dates import (
     rezoned,
     wall_clock,
 )
-from interview.teaching.models import Assignment, Extension, Submission
+from interview.teaching.models import Assignment, Extension, Notification, Submission
 from interview.teaching.selectors.assignments import counted, score_of, submission_list, window_for
 from interview.teaching.services.assignments import assignment_update, extension_give
 from interview.teaching.services.classes import class_update
-from tests.interview.teaching.conftest import World, assign, client_of, handed_in
+from interview.teaching.services.notices import assignments_announce
+from interview.teaching.services.work import attempt_start, attempts_settle
+from tests.interview.teaching.conftest import World, assign, client_of, handed_in, work_on
 
 pytestmark = pytest.mark.django_db
 ZURICH = "Europe/Zurich"
@@ -42,6 +45,11 @@ def at(text: str) -> datetime:
         ("2026-10-25T02:30", ZURICH, "2026-10-25T01:30"),  # twice that night: the later one
         ("2026-11-01T23:59", "America/New_York", "2026-11-02T04:59"),
         ("2026-04-05T23:59", "Australia/Lord_Howe", "2026-04-05T13:29"),
+        ("2026-04-05T01:45", "Australia/Lord_Howe", "2026-04-04T15:15"),  # the half hour that comes twice
+        ("2026-07-01T23:59", "Asia/Kathmandu", "2026-07-01T18:14"),
+        ("2026-07-01T23:59", "Pacific/Chatham", "2026-07-01T11:14"),
+        ("2011-12-29T23:59", "Pacific/Apia", "2011-12-30T09:59"),
+        ("2011-12-31T00:00", "Pacific/Apia", "2011-12-30T10:00"),  # a minute later: the 30th was skipped
     ],
 )
 def test_a_wall_clock_time_is_one_moment(wall: str, zone: str, utc: str) -> None:
@@ -53,6 +61,24 @@ def test_a_wall_clock_time_is_one_moment(wall: str, zone: str, utc: str) -> None
 def test_an_hour_that_the_clocks_skip_is_refused() -> None:
     with pytest.raises(SkippedHour, match=r"02:30 doesn't exist on 29 March 2026 in Europe/Zurich"):
         moment(datetime(2026, 3, 29, 2, 30), ZURICH)
+
+
+@pytest.mark.parametrize(
+    ("wall", "zone", "jump"),
+    [
+        ("2026-03-29T02:30", ZURICH, timedelta(hours=1)),
+        ("2026-10-04T02:10", "Australia/Lord_Howe", timedelta(minutes=30)),
+        ("2011-12-30T12:00", "Pacific/Apia", timedelta(days=1)),
+        ("2026-09-06T00:15", "America/Santiago", timedelta(hours=1)),  # midnight itself is skipped
+    ],
+)
+def test_a_computed_date_in_a_gap_moves_by_its_length(wall: str, zone: str, jump: timedelta) -> None:
+    there = datetime.fromisoformat(wall)
+    with pytest.raises(SkippedHour):
+        moment(there, zone)
+    week_before = moment(there - timedelta(days=7), zone)
+    assert wall_clock(days_later(week_before, 7, zone), zone) == there + jump
+    assert wall_clock(rezoned(there.replace(tzinfo=UTC), "UTC", zone), zone) == there + jump
 
 
 def test_days_later_is_the_same_hour() -> None:
@@ -139,15 +165,94 @@ def test_an_extension_of_seven_days_across_the_change_keeps_the_hour(world: Worl
 
 
 def test_an_extension_is_never_earlier_and_moves_the_late_window(world: World) -> None:
-    made = assign(world.classroom, world.question_set, late_until=world.assignment.due + timedelta(days=3))
+    due = world.assignment.due
+    made = assign(world.classroom, world.question_set, due=due, late_until=due + timedelta(days=3))
     extension_give(assignment=made, learner=world.learner, due=made.due + timedelta(days=2))
-    window = window_for(made, world.learner)
-    assert window.closes - window.due == window_for(made, world.classmate).closes - made.due
+    window, wall = window_for(made, world.learner), timedelta(days=3)
+    assert wall_clock(window.closes, ZURICH) == wall_clock(window.due, ZURICH) + wall
     # The whole assignment is moved beyond the extension: nobody is worse off than the class.
     assignment_update(
         assignment=made, due=made.due + timedelta(days=5), late_until=made.due + timedelta(days=9)
     )
     assert window_for(made, world.learner).due == made.due
+
+
+@pytest.mark.parametrize(
+    ("due", "closes"),
+    [
+        ("2026-03-20T23:59", "2026-03-30T23:59"),  # the extension before the change, its late window after it
+        ("2026-10-16T23:59", "2026-10-26T23:59"),
+    ],
+)
+def test_the_late_window_of_an_extension_ends_at_its_hour_too(world: World, due: str, closes: str) -> None:
+    first = moment(datetime.fromisoformat(due), ZURICH)
+    late = days_later(first, 3, ZURICH)
+    made = assign(
+        world.classroom, world.question_set, opens=at("2026-03-01T00:00"), due=first, late_until=late
+    )
+    extension_give(assignment=made, learner=world.learner, due=days_later(first, 7, ZURICH))
+    window = window_for(made, world.learner)
+    assert wall_clock(window.closes, ZURICH) == datetime.fromisoformat(closes)
+
+
+def test_a_due_date_moved_before_what_was_written_keeps_every_word_and_an_honest_time(world: World) -> None:
+    now = timezone.now().replace(microsecond=0)
+    with time_machine.travel(now, tick=False):
+        submission = work_on(world.assignment, world.learner, "Written after the new date.")
+    Assignment.objects.update(opens=now - timedelta(days=9), due=now - timedelta(days=1))
+    with time_machine.travel(now + timedelta(minutes=5), tick=False):
+        assert attempts_settle() == 1
+    submission.refresh_from_db()
+    assert submission.submitted == now and not submission.blank, "not before its own words"
+
+
+def test_an_attempt_with_a_limit_is_closed_however_many_others_are_open(
+    world: World, django_assert_max_num_queries: Any
+) -> None:
+    limited = assign(world.classroom, world.question_set, time_limit_minutes=30)
+    attempt_start(assignment=world.assignment, learner=world.learner)
+    submission = attempt_start(assignment=limited, learner=world.learner)
+    soon = time_machine.travel(timezone.now() + timedelta(minutes=29), tick=False)
+    with soon, django_assert_max_num_queries(2):
+        assert attempts_settle() == 0
+    with time_machine.travel(timezone.now() + timedelta(minutes=31), tick=False):
+        assert attempts_settle() == 1
+    submission.refresh_from_db()
+    assert submission.automatic
+
+
+def test_a_time_limit_ends_no_later_than_the_late_window(world: World) -> None:
+    late = WINDOW.closes - timedelta(minutes=10)
+    window = Window(WINDOW.opens, DUE, WINDOW.closes, 1, 60)
+    assert window.ends(late) == WINDOW.closes
+    assert not window.is_over(late, WINDOW.closes + timedelta(milliseconds=999))
+    assert window.is_over(late, WINDOW.closes + timedelta(seconds=1))
+
+
+def test_a_reminder_is_for_ones_own_date(world: World) -> None:
+    """Reminded of the first date, then given an extension: the second date is told of as well."""
+    due = world.assignment.due
+    Assignment.objects.update(opens=timezone.now() - timedelta(hours=1))
+    told = Notification.objects.filter(owner=world.learner, text__startswith="Due within a day")
+    with time_machine.travel(due - timedelta(hours=5), tick=False):
+        assignments_announce()
+        assignments_announce()
+        assert told.count() == 1
+        extension_give(assignment=world.assignment, learner=world.learner, due=due + timedelta(days=3))
+    with time_machine.travel(due + timedelta(days=2, hours=20), tick=False):
+        assignments_announce()
+    assert told.count() == 2
+
+
+def test_dates_keep_their_order_where_the_new_zones_clocks_jump_between_them(world: World) -> None:
+    opens, due = at("2026-03-29T02:30"), at("2026-03-29T03:15")
+    made = assign(
+        world.elsewhere, world.question_set, opens=opens, due=due, late_until=due + timedelta(minutes=10)
+    )
+    class_update(classroom=world.elsewhere, time_zone=ZURICH)
+    made.refresh_from_db()
+    assert made.late_until is not None and made.opens < made.due < made.late_until
+    assert made.due - made.opens == timedelta(minutes=45)
 
 
 def test_moving_the_due_date_makes_earlier_penalties_vanish(world: World) -> None:
