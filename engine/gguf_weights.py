@@ -20,7 +20,7 @@ from engine.linear import Int4Linear, Int8Head, Linear, head_panels, int8_rows, 
 from engine.panels import pack4, panels
 from engine.registry import Format, Progress, gguf_shape, quiet
 from engine.rope import RopeScaling
-from engine.weights import FUSED, build_decoder
+from engine.weights import FUSED, build_decoder, fused_bias
 
 # Raise when the packing changes, so that older cached files are made anew.
 CACHE_VERSION = 3
@@ -135,9 +135,8 @@ def _dense(entry: TensorEntry) -> Tensor:
 
 def _bias(gguf: GGUF, shape: Shape, index: int, name: str) -> dict[str, Tensor]:
     """What the fused product adds, where the file has something."""
-    biases = [gguf.tensors.get(f"blk.{index}.{part}.bias") for part in FUSED[name]]
-    known = [_ordered(_dense(b), gguf, shape, b.name) for b in biases if b is not None]
-    return {f"{index}.{name}.bias": torch.cat(known).to(torch.bfloat16)} if known else {}
+    found = fused_bias(_getter(gguf, shape), index, name)
+    return {} if found is None else {f"{index}.{name}.bias": found.to(torch.bfloat16)}
 
 
 def convert_int4(gguf: GGUF, shape: Shape, progress: Progress = quiet) -> Packed:
@@ -223,8 +222,7 @@ def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor])
     def linear(index: int, name: str) -> Int4Linear:
         key = f"{index}.{name}"
         bias = found.get(f"{key}.bias")
-        # The compiled kernel adds nothing to its products.
-        own = panels(found[f"{key}.panels"], wide[key].shape[0]) if bias is None else None
+        own = panels(found[f"{key}.panels"], wide[key].shape[0], bias)
         packed, scales = found[f"{key}.packed"], found[f"{key}.scales"]
         return Int4Linear(packed, scales, Bf16Matrix(wide[key]), bias, panels=own)
 

@@ -59,9 +59,18 @@ def make_linear(weight: Tensor, bias: Tensor | None, weight_format: Format, devi
 def fused(get: Get, index: int, name: str, weight_format: Format, device: torch.device) -> Linear:
     """The matrices of one product of a layer, stacked."""
     weight = torch.cat([get(f"blk.{index}.{part}.weight") for part in FUSED[name]])
-    biases = [maybe(get, f"blk.{index}.{part}.bias") for part in FUSED[name]]
-    known = [b for b in biases if b is not None]
-    return make_linear(weight, torch.cat(known) if known else None, weight_format, device)
+    return make_linear(weight, fused_bias(get, index, name), weight_format, device)
+
+
+def fused_bias(get: Get, index: int, name: str) -> Tensor | None:
+    """What one product of a layer adds: zeros for those of its matrices that have no bias, None where none has one."""
+    found = {part: maybe(get, f"blk.{index}.{part}.bias") for part in FUSED[name]}
+    if all(bias is None for bias in found.values()):
+        return None
+    for part, bias in found.items():
+        if bias is None:
+            found[part] = torch.zeros(get(f"blk.{index}.{part}.weight").shape[0])
+    return torch.cat([bias for bias in found.values() if bias is not None])
 
 
 def build_decoder(shape: Shape, get: Get, weight_format: Format, device: torch.device) -> Decoder:

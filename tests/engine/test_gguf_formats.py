@@ -136,7 +136,9 @@ def test_yarn_is_read_and_an_unknown_stretching_is_refused(tmp_path: Path) -> No
         scaling_of(meta | {f"{key}type": "longrope"})
 
 
-def converted(model: Any, path: Path, kind: gguf.GGMLQuantizationType) -> Path:
+def converted(
+    model: Any, path: Path, kind: gguf.GGMLQuantizationType, left_out: tuple[str, ...] = ()
+) -> Path:
     """transformers' model as llama.cpp's converter writes it: names by the gguf package, no rows reordered for Qwen."""
     config = model.config
     writer = gguf.GGUFWriter(path, config.model_type)
@@ -146,7 +148,7 @@ def converted(model: Any, path: Path, kind: gguf.GGMLQuantizationType) -> Path:
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_key_length(config.head_dim if config.model_type == "qwen3" else 16)
+    writer.add_key_length(getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_token_list([str(i) for i in range(config.vocab_size)])
@@ -155,6 +157,8 @@ def converted(model: Any, path: Path, kind: gguf.GGMLQuantizationType) -> Path:
     for name, weight in model.state_dict().items():
         array = weight.numpy().astype(np.float32)
         own = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        if own in left_out:
+            continue
         if array.ndim == 1:
             writer.add_tensor(own, array)
         else:
@@ -178,9 +182,23 @@ def test_a_qwen_file_speaks_as_transformers_does(tmp_path: Path, family: str) ->
     stored = load_gguf(path, "1" * 64, "fp32")
     for own in (load_gguf(path, "1" * 64, "int4"), load_gguf(path, "1" * 64, "int4")):
         assert isinstance(own.layers[0].qkv, Int4Linear)
+        assert (own.layers[0].qkv.bias is not None) == (family == "qwen2")
         seen, meant = logits(own), logits(stored)
         assert (seen - meant).abs().max() < 0.05 * meant.abs().max()
     assert len(list(tmp_path.glob("packed-*"))) == 2
+
+
+@pytest.mark.parametrize("form", ["fp32", "int8", "int4"])
+def test_a_matrix_without_a_bias_beside_others_that_have_one(tmp_path: Path, form: Any) -> None:
+    """What isn't there adds nothing; the others' biases stay with their own rows."""
+    model = oracle("qwen2", seed=3, vocab_size=VOCAB, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    gone = ("blk.0.attn_q.bias", "blk.1.attn_v.bias")
+    less = load_gguf(converted(model, tmp_path / "less.gguf", KINDS.Q4_1, gone), "0" * 64, form)
+    with torch.no_grad():
+        model.model.layers[0].self_attn.q_proj.bias.zero_()
+        model.model.layers[1].self_attn.v_proj.bias.zero_()
+    zeros = load_gguf(converted(model, tmp_path / "zeros.gguf", KINDS.Q4_1), "1" * 64, form)
+    assert torch.equal(logits(less), logits(zeros))
 
 
 def test_an_architecture_that_is_not_read_is_named(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import gguf
 import pytest
 import torch
 from torch import Tensor
@@ -17,12 +18,14 @@ from torch import Tensor
 from engine import kernel
 from engine.cache import Arena
 from engine.decoder import Decoder, Probe, Segment
+from engine.gguf_weights import load_gguf
 from engine.hf import from_state
 from engine.kernel import compiled
 from engine.llm import Engine
 from engine.observe import Observe
 from engine.panels import Panels, pack4, pack8
 from engine.types import Request, Sampling, TokenEvent
+from tests.engine.test_gguf_formats import converted
 from tests.engine.tiny import oracle
 
 SIZES = {"num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 32, "hidden_size": 128}
@@ -153,8 +156,24 @@ def test_fp32_is_left_to_torch() -> None:
     assert tiny("llama", "fp32").fused is None
 
 
-def test_the_same_bits_however_a_prompt_is_cut_and_with_whom() -> None:
-    decoder = tiny("llama", "int4")
+def test_a_qwen2_file_s_biases_are_added_in_the_one_call(tmp_path: Path) -> None:
+    """Packed anew and from its cache, close to the pass in torch, and the same bits with any number of threads."""
+    path = converted(oracle("qwen2", **SIZES), tmp_path / "tiny.gguf", gguf.GGMLQuantizationType.Q4_1)
+    ids = torch.randint(0, 256, (20,), generator=torch.Generator().manual_seed(3))
+    seen = []
+    for threads in (1, 2, 3):
+        torch.set_num_threads(threads)
+        decoder = load_gguf(path, "0" * 64, "int4")
+        assert decoder.fused is not None
+        seen.append(decoder.forward(ids, [Segment(decoder.new_cache(64), 20)]))
+        expected = watched(decoder, ids, [Segment(decoder.new_cache(64), 20)])
+        assert float(torch.cosine_similarity(seen[-1], expected, dim=-1).min()) > 0.9999
+    assert torch.equal(seen[0], seen[1]) and torch.equal(seen[0], seen[2])
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+def test_the_same_bits_however_a_prompt_is_cut_and_with_whom(family: str) -> None:
+    decoder = tiny(family, "int4")
     arena = Arena(decoder.shape, 600, decoder.dtype, decoder.device)
     ids = torch.randint(0, 256, (24,), generator=torch.Generator().manual_seed(4))
     alone = decoder.forward(ids, [Segment(decoder.new_cache(40), 24)])
