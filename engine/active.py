@@ -36,7 +36,6 @@ from engine.types import (
     Request,
     Result,
     StartEvent,
-    StepSeen,
     TokenEvent,
 )
 
@@ -174,24 +173,12 @@ class Active:
 
     def _seen(self, token: int, raw: Tensor, shaped: Tensor, steps: list[sampling.Step]) -> TokenEvent:
         """What the request wants to see of this choice; index, text and time are filled in later."""
-        count = self.request.sampling.logprobs
-        if not count:
+        if not self.request.sampling.logprobs:
             return TokenEvent(0, token, "", None, None, (), 0.0)
-        log_p = raw.log_softmax(-1)
-        entropy = float(-(log_p.exp() * log_p).nansum())
-        seen = [
-            *alternatives.stages(raw, steps),
-            *alternatives.stages(shaped, alternatives.choosing_steps(self.request.sampling)),
-        ]
-        ids = torch.topk(raw, min(count, raw.shape[-1])).indices.tolist()
-        ids += [] if token in ids else [token]
-        masked = None
-        if self.matcher:
-            free = sampling.apply(raw, steps[:-1]).softmax(-1)
-            masked = float(free[shaped == -torch.inf].sum())
-        found = tuple(alternatives.alternative(i, self.tokenizer.label(i), log_p, seen) for i in ids)
-        kept = tuple(StepSeen(stage.name, stage.kept) for stage in seen)
-        return TokenEvent(0, token, "", float(log_p[token]), entropy, found, 0.0, masked, kept)
+        masking = self.matcher is not None
+        return alternatives.seen(
+            self.request.sampling, token, raw, shaped, steps, self.tokenizer.label, masking=masking
+        )
 
     def fail(self, error: Exception) -> None:
         """Ends the request with an error; others go on."""

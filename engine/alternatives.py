@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from engine.sampling import Step, filter_steps
-from engine.types import Alternative, Sampling
+from engine.sampling import Step, apply, filter_steps
+from engine.types import Alternative, Sampling, StepSeen, TokenEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +48,31 @@ def alternative(token_id: int, text: str, log_p: Tensor, seen: Sequence[Stage]) 
     after = tuple(float(stage.probabilities[token_id]) for stage in seen)
     probability = float(log_p[token_id].exp())
     return Alternative(token_id, text, probability, after[-1] if after else probability, after)
+
+
+def seen(
+    s: Sampling,
+    token: int,
+    raw: Tensor,
+    shaped: Tensor,
+    steps: Sequence[Step],
+    label: Callable[[int], str],
+    *,
+    masking: bool,
+) -> TokenEvent:
+    """One choice as a request that wants `logprobs` sees it: `raw` [vocab] before `steps`, `shaped` after them.
+
+    `masking` says that the last of the steps is a constraint's mask. Index, text and time are filled in later.
+    """
+    log_p = raw.log_softmax(-1)
+    entropy = float(-(log_p.exp() * log_p).nansum())
+    passed = [*stages(raw, steps), *stages(shaped, choosing_steps(s))]
+    ids = torch.topk(raw, min(s.logprobs, raw.shape[-1])).indices.tolist()
+    ids += [] if token in ids else [token]
+    masked = None
+    if masking:
+        free = apply(raw, list(steps[:-1])).softmax(-1)
+        masked = float(free[shaped == -torch.inf].sum())
+    found = tuple(alternative(i, label(i), log_p, passed) for i in ids)
+    kept = tuple(StepSeen(stage.name, stage.kept) for stage in passed)
+    return TokenEvent(0, token, "", float(log_p[token]), entropy, found, 0.0, masked, kept)

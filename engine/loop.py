@@ -16,9 +16,10 @@ import torch
 from engine.active import Active, ending
 from engine.cache import KVCache
 from engine.decoder import Decoder
+from engine.decoding import accept, decode, drafted
 from engine.errors import EngineClosed
 from engine.handle import Handle
-from engine.limits import Limits, groups, piece
+from engine.limits import Limits, piece
 from engine.linear import INT4_ROWS
 from engine.prefix import PrefixCache, Source
 
@@ -218,7 +219,7 @@ class Loop:
         if ready:
             logits = self.decoder.logits(hidden[[last[n] for n in ready]])
             for n, row in zip(ready, logits, strict=True):
-                self._accept(pieces[n][0], row)
+                self.tokens += accept(pieces[n][0], row)
 
     def _pieces(self) -> list[tuple[Active, int]]:
         """Which requests, in turn, compute how many prompt tokens in this step.
@@ -281,47 +282,8 @@ class Loop:
         batch = [a for a in self.active if not a.prefilling and not a.finished and a.cache is not None]
         # Neighbours in memory stand side by side, so that one call can read several.
         batch.sort(key=lambda a: getattr(a.cache, "start", 0))
-        wanted = [(item, draft) for item in batch if (draft := self._draft(item)) is not None]
+        wanted = drafted(batch)
         if wanted:
             self.steps += 1
             self.busy_batch.append(len(wanted))
-        for group in groups(wanted, self.limits.max_rows):
-            with ending(*(item for item, _ in group)):
-                self._decode(group, len(wanted))
-
-    def _draft(self, item: Active) -> list[int] | None:
-        """Tokens to check after the last one; None when looking for them ended the request."""
-        with ending(item):
-            return item.draft()
-        return None
-
-    def _decode(self, group: list[tuple[Active, list[int]]], batch_size: int) -> None:
-        ids = [token for item, draft in group for token in (item.history.output[-1], *draft)]
-        segments = [
-            item.segment(item.cache, 1 + len(draft)) for item, draft in group if item.cache is not None
-        ]
-        hidden = self.decoder.forward(torch.tensor(ids, device=self.decoder.device), segments)
-        logits = self.decoder.logits(hidden)
-        row = 0
-        for item, draft in group:
-            item.batch_sizes.append(batch_size)
-            with ending(item):
-                self._check_draft(item, draft, logits[row : row + 1 + len(draft)])
-            row += 1 + len(draft)
-
-    def _check_draft(self, item: Active, draft: list[int], logits: torch.Tensor) -> None:
-        """Chooses at each position; goes on as long as the choice is what was drafted. Forgets the rest."""
-        before = len(item.history.output)
-        for expected, row in zip([*draft, None], logits, strict=True):
-            self._accept(item, row)
-            if item.finished or item.history.output[-1] != expected:
-                break
-        if draft and item.lookup and item.cache is not None:
-            item.lookup.report(len(draft), len(item.history.output) - before - 1)
-            item.cache.truncate(len(item.prompt_ids) + len(item.history.output) - 1)
-
-    def _accept(self, item: Active, logits: torch.Tensor) -> None:
-        """A request whose own sampling fails ends alone."""
-        with ending(item), torch.inference_mode():
-            item.accept(logits)
-            self.tokens += 1
+        self.tokens += decode(self.decoder, wanted, self.limits.max_rows)

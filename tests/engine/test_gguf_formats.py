@@ -148,7 +148,9 @@ def converted(
     writer.add_feed_forward_length(config.intermediate_size)
     writer.add_head_count(config.num_attention_heads)
     writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_key_length(getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
+    writer.add_key_length(
+        getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    )
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_layer_norm_rms_eps(config.rms_norm_eps)
     writer.add_token_list([str(i) for i in range(config.vocab_size)])

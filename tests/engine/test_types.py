@@ -48,6 +48,10 @@ def test_importing_the_package_imports_no_torch() -> None:
         ("stop", [""]),
         ("stop", b"x"),
         ("stop", ["x"] * 17),
+        ("stop", ["half \ud83d of a pair"]),
+        ("max_tokens", 10**5000),
+        ("temperature", 10**5000),
+        ("order", "sideways" * 1000),
         ("logit_bias", {"a": 1}),
         ("logit_bias", {1: math.nan}),
         ("logit_bias", [1]),
@@ -56,6 +60,8 @@ def test_importing_the_package_imports_no_torch() -> None:
         ("logit_bias", {1: math.inf}),
         ("logit_bias", {1: 10**400}),
         ("logit_bias", {math.inf: 1}),
+        ("logit_bias", {1.5: 1}),
+        ("logit_bias", {True: 1}),
         ("order", "sideways"),
         ("logprobs", 101),
     ],
@@ -65,7 +71,7 @@ def test_an_invalid_setting_is_named(name: str, value: object) -> None:
         Sampling.from_dict({name: value})
     assert caught.value.code == "invalid_sampling"
     assert caught.value.field == name
-    assert "allowed" in caught.value.message
+    assert "allowed" in caught.value.message and len(caught.value.message) < 500
 
 
 @pytest.mark.parametrize(
@@ -114,6 +120,9 @@ def test_a_request_takes_the_command_line_s_json() -> None:
         {"prompt": "a", "choices": []},
         {"prompt": "a", "wish": 1},
         {"prompt": "a", "sampling": [1]},
+        {"prompt": "a", "sampling": []},
+        {"prompt": "a", "sampling": ""},
+        {"prompt": "a", "id": 5},
         {"prompt": 3},
         {"prompt": "a", "quotes": [{"id": "a", "text": 5}]},
         {"prompt": "a", "quotes": [{"id": 5, "text": "a"}]},
@@ -138,7 +147,7 @@ def test_a_malformed_request_is_refused(data: dict[str, object]) -> None:
         Request.from_dict(data)
 
 
-@pytest.mark.parametrize("field", ["prompt", "regex", "grammar", "adapter"])
+@pytest.mark.parametrize("field", ["prompt", "regex", "grammar", "adapter", "id"])
 def test_half_of_a_surrogate_pair_is_named_with_its_field(field: str) -> None:
     with pytest.raises(InvalidRequest, match=f"{field} holds half of a surrogate pair") as caught:
         Request(**{"prompt": "a", field: "\ud83d"})
