@@ -78,10 +78,10 @@ def _squad(articles: list[Any]) -> list[Any]:
 
 def _csv(text: str) -> list[Any]:
     """Columns `question`, `answer` (several are parted by |; empty: there is none), `context` where wanted."""
-    rows = csv.DictReader(io.StringIO(text))
-    if "question" not in (rows.fieldnames or []):
-        raise SetRefused("CSV needs the columns question and answer (and context where wanted).")
+    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     try:
+        if "question" not in (rows.fieldnames or []):
+            raise SetRefused("CSV needs the columns question and answer (and context where wanted).")
         return [
             {
                 "question": row.get("question"),
@@ -91,7 +91,10 @@ def _csv(text: str) -> list[Any]:
             for row in rows
         ]
     except csv.Error as error:
-        raise SetRefused(f"A row can't be read: {error}.") from error
+        hint = "Is each quotation mark closed, and doubled within a cell?"
+        raise SetRefused(
+            f"The row that ends on line {rows.line_num:,} can't be read: {error}. {hint}"
+        ) from error
 
 
 def _checked(row: Any, number: int) -> Item:

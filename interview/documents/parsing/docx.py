@@ -10,10 +10,12 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 from xml.parsers import expat
 
+from interview.documents.parsing.docx_ink import INKS, SHADES, Ink, Styled, W, hides, whitens
 from interview.documents.parsing.outcome import (
     DAMAGED,
     ENCRYPTED,
@@ -22,15 +24,18 @@ from interview.documents.parsing.outcome import (
     Parsed,
     Refused,
     Writer,
+    unseen_note,
 )
 from interview.documents.parsing.plain import pieces
 
-W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
 STRICT = "http://purl.oclc.org/ooxml/wordprocessingml/main "  # what "Strict Open XML" calls the same
 FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
 MOST_BYTES = 64 * 1024 * 1024  # of all parts, inflated
 MOST_DEPTH = 256
 BLOCK = 65_536
+BODIES = ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml")
+MOVED = f"{W}moveFrom"  # text that was moved away stands here still; tracked changes are read as accepted
+GROUNDS = (f"{W}txbxContent", f"{W}background")
 HEADING = re.compile(r"(?:heading|title|überschrift|titre)\s*(\d?)", re.I)
 
 
@@ -100,6 +105,7 @@ class _Styles(_Reader):
     def __init__(self) -> None:
         super().__init__()
         self.levels: dict[str, int] = {}
+        self.drawn = Styled()
         self._style = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
@@ -112,30 +118,51 @@ class _Styles(_Reader):
             level = attributes.get(f"{W}val", "")
             if level.isdigit() and int(level) < 6:
                 self.levels.setdefault(self._style, int(level) + 1)
+        elif self._style:
+            for named, drawn in (
+                (self.drawn.hidden, hides(name, attributes)),
+                (self.drawn.white, whitens(name, attributes)),
+                (self.drawn.shaded, name in SHADES),
+            ):
+                if drawn:
+                    named.add(self._style)
 
 
 class _Body(_Reader):
     """Paragraphs become lines; a table's row becomes one line of cells; text boxes count once."""
 
-    def __init__(self, writer: Writer, levels: dict[str, int]) -> None:
+    def __init__(self, writer: Writer, styles: _Styles) -> None:
         super().__init__()
-        self.writer, self.levels = writer, levels
+        self.writer, self.styles = writer, styles
         self.runs: list[str] = []
         self.rows: list[list[str]] = []  # the cells of each open row: tables nest
         self.cells: list[list[str]] = []  # the paragraphs of each open cell
         self.level = 0
         self.in_text = False
+        self.paragraph = Ink()
+        self.inks: list[Ink] = []  # of the open runs: one may hold a text box
+        self.grounds = 0  # open text boxes and, from its mark on, a coloured page: white may be seen on them
+        self.unseen = 0
         self.skipped = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        if name == FALLBACK or self.skipped:
+        if name in (FALLBACK, MOVED) or self.skipped:
             self.skipped += 1
         elif name == f"{W}p":
-            self.level = 0
+            self.level, self.paragraph = 0, Ink()
         elif name == f"{W}pStyle":
             style = attributes.get(f"{W}val", "")
             found = HEADING.fullmatch(style)
-            self.level = self.levels.get(style, min(6, int(found[1] or 1)) if found else 0)
+            self.level = self.styles.levels.get(style, min(6, int(found[1] or 1)) if found else 0)
+            self.paragraph.styled(style, self.styles.drawn)
+        elif name == f"{W}r":
+            self.inks.append(replace(self.paragraph))
+        elif name == f"{W}rStyle" and self.inks:
+            self.inks[-1].styled(attributes.get(f"{W}val", ""), self.styles.drawn)
+        elif name in INKS:
+            self._draw(name, attributes)
+        elif name in GROUNDS:
+            self.grounds += 1
         elif name == f"{W}t":
             self.in_text = True
         elif name in (f"{W}tab", f"{W}br", f"{W}cr", f"{W}noBreakHyphen"):
@@ -146,7 +173,11 @@ class _Body(_Reader):
             self.cells.append([])
 
     def text(self, data: str) -> None:
-        if self.in_text and not self.skipped:
+        if not self.in_text or self.skipped:
+            return
+        if any(self._unseen(ink) for ink in self.inks):
+            self.unseen += len("".join(data.split()))
+        else:
             self.runs.append(data)
 
     def end(self, name: str) -> None:
@@ -154,6 +185,10 @@ class _Body(_Reader):
             self.skipped -= 1
         elif name == f"{W}t":
             self.in_text = False
+        elif name == f"{W}r":
+            self.inks = self.inks[:-1]
+        elif name == f"{W}txbxContent":
+            self.grounds -= 1
         elif name == f"{W}p":
             self._end_paragraph()
         elif name == f"{W}tc" and self.cells:
@@ -162,6 +197,16 @@ class _Body(_Reader):
                 self.rows[-1].append(cell)
         elif name == f"{W}tr" and self.rows:
             self._end_row(" | ".join(self.rows.pop()))
+
+    def _draw(self, name: str, attributes: dict[str, str]) -> None:
+        """A property of a run; of the paragraph's own only its ground, as the rest is of its end mark."""
+        if self.inks:
+            self.inks[-1].drawn(name, attributes)
+        elif name in SHADES:
+            self.paragraph.shaded = True
+
+    def _unseen(self, ink: Ink) -> bool:
+        return ink.hidden or (ink.unseen and not self.cells and not self.grounds)
 
     def _end_paragraph(self) -> None:
         text = "".join(self.runs)
@@ -187,21 +232,26 @@ def parse(path: Path) -> Parsed:
     try:
         with zipfile.ZipFile(path) as archive:
             styles = _Styles()
-            for part, reader in (
-                ("word/styles.xml", styles),
-                ("word/document.xml", _Body(writer, styles.levels)),
-                ("word/footnotes.xml", _Body(writer, {})),
-                ("word/endnotes.xml", _Body(writer, {})),
-            ):
-                if part in archive.namelist():
-                    info = archive.getinfo(part)
-                    info.file_size = 2 * MOST_BYTES  # what the archive says of its sizes is not believed
-                    with archive.open(info) as file:
-                        reader.read(budget.blocks(file))
+            _read(archive, "word/styles.xml", styles, budget)
+            bodies = {part: _Body(writer, styles) for part in BODIES}
+            for part, body in bodies.items():
+                _read(archive, part, body, budget)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, OSError) as error:
         raise Refused(DAMAGED, "The document can't be unpacked. Save it again and upload it.") from error
     except RuntimeError as error:  # what zipfile says about a password
         raise Refused(ENCRYPTED, "The document has a password. Save a copy without one.") from error
+    unseen = sum(body.unseen for body in bodies.values())
     if not any(line.strip() for line in writer.lines):
-        raise Refused(NO_TEXT, "The document holds no text (its pages may be pictures).")
-    return writer.parsed("docx")
+        left_out = f" {unseen_note(unseen)}" if unseen else ""
+        raise Refused(NO_TEXT, f"The document shows no text (its pages may be pictures).{left_out}")
+    parsed = writer.parsed("docx")
+    parsed.note = unseen_note(unseen) if unseen else ""
+    return parsed
+
+
+def _read(archive: zipfile.ZipFile, part: str, reader: _Reader, budget: _Budget) -> None:
+    if part in archive.namelist():
+        info = archive.getinfo(part)
+        info.file_size = 2 * MOST_BYTES  # what the archive says of its sizes is not believed
+        with archive.open(info) as file:
+            reader.read(budget.blocks(file))

@@ -12,6 +12,11 @@ NO_TEXT, ENCRYPTED, EMPTY, UNSUPPORTED = "no_text", "encrypted", "empty", "unsup
 TOO_LARGE, TOO_COMPLEX, DAMAGED, TIMEOUT = "too_large", "too_complex", "damaged", "timeout"
 
 
+def unseen_note(n: int) -> str:
+    """What is said of text that was left out because no reader sees it."""
+    return f"{n:,} character{'' if n == 1 else 's'} that a reader can't see {'was' if n == 1 else 'were'} left out."
+
+
 class Refused(Exception):
     """The file can't be used: one of the names above, and what is wrong with this file in a sentence."""
 

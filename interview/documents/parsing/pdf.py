@@ -16,7 +16,10 @@ from interview.documents.parsing.outcome import (
     TOO_COMPLEX,
     Parsed,
     Refused,
+    unseen_note,
 )
+from interview.documents.parsing.pdf_layers import hidden_layers
+from interview.documents.parsing.pdf_sight import Sight
 
 MOST_PAGES = 5_000
 LEAST_CHARACTERS = 10  # in all, below which pages with pictures are a scan with a number or a stamp on it
@@ -45,21 +48,35 @@ def _parse(path: Path, progress: Callable[[int, int], None]) -> Parsed:
     if n_pages > MOST_PAGES:
         raise Refused(TOO_COMPLEX, f"It has {n_pages:,} pages; {MOST_PAGES:,} is the limit. Split it.")
     parsed = Parsed("pdf")
-    silent = 0
+    silent = unseen = recognised = 0
+    off = hidden_layers(reader.root_object)
     for number, page in enumerate(reader.pages, 1):
-        text = _page_text(page)
+        text, sight = _page_text(page, off)
         silent += not text.strip()
+        unseen += sum(sight.unseen.values())
+        recognised += sight.recognised
         parsed.add_page(f"page {number}", text)
         progress(number, n_pages)
     if not n_pages:
         raise Refused(NO_TEXT, "The PDF has no pages.")
+    if silent == n_pages and unseen:
+        raise Refused(NO_TEXT, f"Its pages show no text; {unseen_note(unseen)}")
     if parsed.length - n_pages < LEAST_CHARACTERS and silent >= n_pages - 1 and _is_scan(reader, silent):
         raise Refused(
             NO_TEXT, "Its pages are pictures without a text layer (a scan). Run text recognition on it first."
         )
-    if silent:
-        parsed.note = f"{silent} of {n_pages} pages hold no text."
+    parsed.note = _note(n_pages, silent, unseen, recognised)
     return parsed
+
+
+def _note(n_pages: int, silent: int, unseen: int, recognised: int) -> str:
+    """What its owner should know of the text that was read."""
+    notes = [f"{silent} of {n_pages} pages hold no text."] if silent else []
+    if recognised:
+        notes.append(f"{recognised} of {n_pages} pages are pictures whose text was recognised: it may err.")
+    if unseen:
+        notes.append(unseen_note(unseen))
+    return " ".join(notes)
 
 
 def _is_scan(reader: PdfReader, silent: int) -> bool:
@@ -74,12 +91,21 @@ def _has_pictures(page: PageObject) -> bool:
         return False
 
 
-def _page_text(page: object) -> str:
+def _page_text(page: PageObject, off: frozenset[int]) -> tuple[str, Sight]:
+    """What a reader sees of a page's text. Behind a picture that is the text that was recognised in it."""
+    sight = Sight(page, off)
     try:
-        text = page.extract_text()  # type: ignore[attr-defined]
+        text = _extracted(page, sight)
+        if sight.is_recognised:
+            sight = Sight(page, off, recognised=True)
+            text = _extracted(page, sight)
     except (LimitReachedError, MemoryError, RecursionError, FileNotDecryptedError, DependencyError):
         raise
     except Exception:  # one broken page (fonts, streams) must not cost the others
-        return ""
+        return "", sight
     lines = [line.rstrip() for line in text.replace("\r\n", "\n").replace("\x00", "\ufffd").split("\n")]
-    return "\n".join(lines).strip("\n").encode("utf-8", "replace").decode("utf-8")
+    return "\n".join(lines).strip("\n").encode("utf-8", "replace").decode("utf-8"), sight
+
+
+def _extracted(page: PageObject, sight: Sight) -> str:
+    return page.extract_text(visitor_operand_before=sight.before, visitor_operand_after=sight.after)

@@ -86,6 +86,34 @@ def test_tables_of_every_habit_keep_their_headers(read: Read, raw: bytes, rows: 
     assert text_of(read("t.csv", raw)).split("\n") == rows
 
 
+OPEN = "A quotation mark is not closed on line "
+
+
+@pytest.mark.parametrize(
+    ("raw", "rows", "lines"),
+    [
+        ('a,b\n1,"open\n2,x\n3,y\n', ['a: 1; b: "open', "a: 2; b: x", "a: 3; b: y"], "2"),
+        ('a,b\n1,"open\n2,"x"\n3,y\n', ['a: 1; b: "open', "a: 2; b: x", "a: 3; b: y"], "2"),
+        ('a,"b\n1,2\n', ['a: 1; "b: 2'], "1"),
+        ('sep=;\na;b\n1;"o\n2;x\n', ['a: 1; b: "o', "a: 2; b: x"], "3"),
+        ('a,b\n"two\nlines",1\n"open,2\n3,4', ["a: two lines; b: 1", 'a: "open; b: 2', "a: 3; b: 4"], "4"),
+        ('a,b\n1,5" pipe\n2,"x"y\n', ['a: 1; b: 5" pipe', "a: 2; b: xy"], ""),
+    ],
+)
+def test_a_mark_that_is_not_closed_swallows_nothing(
+    read: Read, raw: str, rows: list[str], lines: str
+) -> None:
+    found = read("t.csv", raw.encode())
+    assert text_of(found).split("\n") == rows
+    assert found["note"] == (f"{OPEN}{lines}: read up to the end of the line." if lines else "")
+
+
+def test_many_open_marks_cost_little(read: Read) -> None:
+    found = read("t.csv", b"a,b\n" + b'1,"x\n' * 30_000)
+    assert text_of(found).count("\n") == 29_999
+    assert found["note"].startswith(f"{OPEN[:-1]}s 2, 3, 4, 5, 6, …")
+
+
 def test_tables_within_tables_keep_their_cells_in_order(read: Read) -> None:
     page = (
         b"<html><table><tr><td>A</td><td><table><tr><td>in one</td><td>in two</td></tr></table></td><td>C</td></tr>"
