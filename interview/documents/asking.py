@@ -17,6 +17,7 @@ def run_search(job: Job) -> JSON:
     body = job.input
     found = search(job.run.owner, body["question"], body, job.models.embedder, body["most"])
     job.trace["timings"] = found.timings
+    job.trace["retrieval"] = _retrieved(found)
     return _searched(found)
 
 
@@ -33,6 +34,7 @@ def run_ask(job: Job) -> JSON:
     packed = pack(models.engine, body["question"], found.hits)
     job.trace["model"] = models.engine.card.to_dict()
     job.trace["search"] = _searched(found)
+    job.trace["retrieval"] = _retrieved(found)
     try:
         result = ask(
             models.engine,
@@ -49,6 +51,11 @@ def run_ask(job: Job) -> JSON:
         raise Interrupted
     told = result.to_dict()
     job.trace["ask"] = told
+    job.trace["usage"] = told["usage"]
+    job.trace["validation"] = {
+        "gates": {gate.name: gate.passed for gate in result.gates},
+        "claims": {"made": len(result.claims), "supported": sum(claim.supported for claim in result.claims)},
+    }
     output = {**told, **_searched(found), "sources": _sources(packed), "budget": packed.budget}
     output["timings"] = {**found.timings, **told["timings"]}
     return output
@@ -60,6 +67,18 @@ def _searched(found: Found) -> JSON:
         "n_documents": found.n_documents,
         "n_passages": found.n_passages,
         "timings": found.timings,
+    }
+
+
+def _retrieved(found: Found) -> JSON:
+    """For the trace: the index that was searched, and which passages of which document came out in which order."""
+    return {
+        "index": found.index,
+        "passages": found.n_passages,
+        "hits": [
+            {"document": hit.document, "start": hit.start, "end": hit.end, "score": hit.score}
+            for hit in found.hits
+        ],
     }
 
 

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections import OrderedDict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from interview.documents import selectors
 from interview.documents.indexing import embedded_text
 from interview.documents.models import Document, Passage
 from interview.documents.terms import terms
+from interview.runs.chain import canonical_hash
 
 if TYPE_CHECKING:
     from engine.embeddings import Embedder
@@ -66,6 +67,7 @@ class Found:
     n_documents: int
     n_passages: int
     timings: dict[str, float]
+    index: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -179,8 +181,10 @@ def search(user: User, question: str, selection: dict[str, Any], embedder: Embed
     versions = frozenset((name, document.version) for name, document in documents.items())
     index, built = INDEXES.get(versions) if versions else (None, False)
     indexed = time.perf_counter()
+    made_of = index_of(documents)
     if index is None or not len(index):
-        return Found([], len(documents), 0, {"index_ms": _ms(started, indexed), "built": float(built)})
+        timings = {"index_ms": _ms(started, indexed), "built": float(built)}
+        return Found([], len(documents), 0, timings, made_of)
     vector = embedder.encode([question])[0]
     embedded = time.perf_counter()
     ranked = rank(index, terms(question), vector, most)
@@ -197,7 +201,18 @@ def search(user: User, question: str, selection: dict[str, Any], embedder: Embed
             "search_ms": _ms(embedded, searched),
             "fetch_ms": _ms(searched, time.perf_counter()),
         },
+        made_of,
     )
+
+
+def index_of(documents: dict[str, Document]) -> dict[str, Any]:
+    """Which index was searched: how it was made, and a hash over the version of each document in it."""
+    versions = sorted([name, document.version] for name, document in documents.items())
+    return {
+        "made_by": sorted({document.index_version for document in documents.values()}),
+        "version": canonical_hash(versions)[:12],
+        "documents": len(versions),
+    }
 
 
 def _ms(start: float, end: float) -> float:

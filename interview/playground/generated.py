@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,12 @@ STEP_NAMES = {
     "typical_p": "typical-p",
     "greedy": "greedy",
 }
+
+
+def shown(run: Run, given: Mapping[str, str], address: str) -> tuple[str, dict[str, Any]]:
+    """The tokens for whoever has the link, each a link on `address` to what it could have been."""
+    context = {"token": token_of(run, given.get("token")), "at": f"{address}?shared"}
+    return "playground/_generated.html", context
 
 
 @dataclass(frozen=True)

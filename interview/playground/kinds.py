@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from interview.plain_text import is_blank
+from interview.playground.generated import shown
 from interview.runs.fits import check_fits
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
@@ -201,5 +202,6 @@ register(
         check=check,
         page="playground:generate",
         replays=True,
+        shown=shown,
     )
 )

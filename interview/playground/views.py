@@ -40,7 +40,9 @@ def generate(request: HttpRequest) -> HttpResponse:
         form = GenerateForm(initial={**_initial(request, run), "idempotency_key": bench.new_key()})
         panel = request.htmx.target == "token-panel"  # type: ignore[attr-defined]  # HtmxMiddleware
         partial = "token-panel" if panel else "run-result"
-        return bench.show(request, GENERATE, form, run=run, partial=partial, context=_beside(request, token))
+        return bench.show(
+            request, GENERATE, form, run=run, partial=partial, context=_beside(request, run, token)
+        )
     form = GenerateForm(request.POST)
     if not form.is_valid():
         return bench.show(request, GENERATE, form, status=422, context=_beside(request))
@@ -59,8 +61,15 @@ def _initial(request: HttpRequest, run: Run | None) -> dict[str, Any]:
     return {"prompt": storable(request.GET.get("prompt", ""))[:PROMPT_LIMIT]}
 
 
-def _beside(request: HttpRequest, token: generated.Token | None = None) -> dict[str, Any]:
-    return {"presets": PRESETS, "preset": preset(request.GET.get("preset", "")), "token": token}
+def _beside(
+    request: HttpRequest, run: Run | None = None, token: generated.Token | None = None
+) -> dict[str, Any]:
+    return {
+        "presets": PRESETS,
+        "preset": preset(request.GET.get("preset", "")),
+        "token": token,
+        "at": f"{GENERATE.url}?run={run.pk}" if run else "",
+    }
 
 
 @require_POST
@@ -82,4 +91,4 @@ def fork(request: HttpRequest) -> HttpResponse:
     page.is_valid()
     for message in form.non_field_errors():
         page.add_error(None, message)
-    return bench.show(request, GENERATE, page, run=source, status=status, context=_beside(request))
+    return bench.show(request, GENERATE, page, run=source, status=status, context=_beside(request, source))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from interview.runs.replay import Difference, first_difference, token_rows
+from interview.runs.replay import Difference, first_difference, hashes_agree, is_hidden, token_rows
 
 JSON = dict[str, Any]
 # Compared as tokens, or repeated elsewhere.
@@ -30,12 +30,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What differs between two traces, and what is the same."""
+    """What differs between two traces, and what is the same.
+
+    `hidden` is set where a trace keeps no texts; `agree` says of the tokens what can be said, None where nothing can.
+    """
 
     different: list[Row]
     same: list[Row]
     tokens: Difference | None
     counts: tuple[int, int]
+    hidden: bool = False
+    agree: bool | None = None
 
 
 def compare(a: JSON, b: JSON) -> Comparison:
@@ -43,11 +48,15 @@ def compare(a: JSON, b: JSON) -> Comparison:
     left, right = dict(flat(a)), dict(flat(b))
     names = list(dict.fromkeys([*left, *right]))
     rows = [Row(name, left.get(name, ""), right.get(name, "")) for name in names]
+    tokens, counts = first_difference(a, b), tuple(sum(map(len, token_rows(one))) for one in (a, b))
+    hidden = is_hidden(a) or is_hidden(b)
     return Comparison(
         different=[row for row in rows if row.differs],
         same=[row for row in rows if not row.differs],
-        tokens=first_difference(a, b),
-        counts=(sum(map(len, token_rows(a))), sum(map(len, token_rows(b)))),
+        tokens=None if hidden else tokens,
+        counts=(counts[0], counts[1]),
+        hidden=hidden,
+        agree=hashes_agree(a, b) if hidden else (tokens is None if any(counts) else None),
     )
 
 

@@ -27,6 +27,14 @@ def stream_key(run_id: uuid.UUID) -> str:
     return f"prefill:run:{run_id}"
 
 
+def stream_forget(run_id: uuid.UUID) -> None:
+    """Delete what was streamed of a run; where Redis is away it expires by itself."""
+    try:
+        client().delete(stream_key(run_id))
+    except LOST:
+        log.warning("stream_not_deleted", stream=stream_key(run_id))
+
+
 class Publisher:
     """Writes one run's events. Tokens are gathered for 50 ms at most; the first goes out at once."""
 

@@ -62,6 +62,14 @@ class Run(models.Model):
         return f"{self.kind} {self.id} ({self.state})"
 
     @property
+    def asked(self) -> list[tuple[str, str]]:
+        """(role, text) of what was asked in words: the messages or the raw prompt, and what a fork kept of an answer."""
+        messages = [(one["role"], one["content"]) for one in self.input.get("messages") or []]
+        raw = [("prompt", self.input["prompt"])] if self.input.get("prompt") else []
+        kept = (self.input.get("fork") or {}).get("text")
+        return [*messages, *raw, *([("kept of an earlier answer", kept)] if kept else [])]
+
+    @property
     def prompt_words(self) -> str:
         """The first words of what was asked, for lists; its settings where nothing was asked in words."""
         asked = (self.input.get("messages") or [{"content": self.input.get("prompt")}])[-1]["content"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -12,11 +13,18 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.runs import kinds
+from interview.runs.events import stream_forget
 from interview.runs.models import ENDED, Erasure, Run, Trace
 
 ERASED = "[erased]"
-# Keys under which a run's input holds somebody's words.
-WORDS = {"content", "prompt", "text", "question", "answer", "system", "regex", "grammar", "description"}
+# Keys of a run's input whose texts are a choice of the program's or a row's id; every other text may be somebody's words.
+KEPT = {
+    "role", "order", "contract", "conditions", "type", "rule", "start", "speculation", "style", "calculator", "outcome",
+    "run", "previous", "hash", "rubric_hash", "attempt", "document", "documents", "collection", "evaluation", "submission",
+}  # fmt: skip
+# Objects whose keys are words too, and lists of token ids, which spell a text.
+WHOLE = {"schema", "variables", "parameters", "arguments", "result", "metadata", "tools"}
+SPELT = {"continue_ids", "logit_bias"}
 BATCH = 200
 
 
@@ -37,6 +45,7 @@ def run_erase(run: Run, *, reason: str = "owner") -> bool:
     traces.delete()
     words = run.input if _keeps_input(run) else without_words(run.input)
     Run.objects.filter(pk=run.pk).update(input=words, output=None, reason="", erased=timezone.now())
+    transaction.on_commit(partial(stream_forget, run.pk))
     run.refresh_from_db()
     return True
 
@@ -60,13 +69,16 @@ def _note(traces: QuerySet[Trace], reason: str) -> None:
     Erasure.objects.bulk_create([Erasure(entry_id=entry, reason=reason) for entry in known])
 
 
-def without_words(value: Any) -> Any:
-    """A run's input with its shape and numbers, and without its texts."""
+def without_words(value: Any, key: str = "") -> Any:
+    """A run's input with its shape and numbers, and without its texts; what a program chose itself stays."""
+    if key in SPELT and value:
+        return type(value)()
+    if key in WHOLE and value is not None:
+        return ERASED
     if isinstance(value, dict):
-        return {
-            key: ERASED if key in WORDS and isinstance(part, str) else without_words(part)
-            for key, part in value.items()
-        }
+        return {name: without_words(part, name) for name, part in value.items()}
     if isinstance(value, list):
-        return [ERASED if isinstance(part, str) else without_words(part) for part in value]
-    return value
+        return [without_words(part, key) for part in value]
+    if not isinstance(value, str) or key in KEPT:
+        return value
+    return "" if key == "query" else ERASED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
+from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -18,6 +19,16 @@ from interview.runs.quotas import QuotaExceeded
 from interview.runs.replay import CannotReplay, run_replay
 from interview.runs.views import own_run
 
+# Parts of a trace that only some kinds have, with their titles on its page.
+DETAILS = {
+    "prompt_template": "Prompt template",
+    "constraint": "Constraint",
+    "retrieval": "Retrieval",
+    "validation": "Validation",
+    "calls": "Tool calls",
+    "history": "Earlier attempts",
+    "origin": "Where it comes from",
+}
 OTHERS = 20  # runs offered for comparison
 NO_TRACE = "This run has no trace: it is written when the run ends, and gone when its texts were erased."
 
@@ -31,11 +42,13 @@ def trace(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
         raise Http404(NO_TRACE)
     if request.GET.get("format") == "json":
         return trace_file(record)
-    raw = json.dumps(record.body, indent=2, ensure_ascii=False)
     context = {
         "run": run,
         "trace": record,
-        "raw": raw,
+        "body": readable(record.body),
+        "details": details(record.body),
+        "texts_kept": not any(map(is_erased, record.body.values())),
+        "raw": json.dumps(record.body, indent=2, ensure_ascii=False),
         "batch": batch_sizes(record.body),
         "intact": canonical_hash(record.body) == record.hash,
         "others": selectors.run_list(run.owner)
@@ -43,6 +56,22 @@ def trace(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
         .exclude(pk=run.pk)[:OTHERS],
     }
     return render(request, "runs/trace.html", context)
+
+
+def is_erased(value: Any) -> bool:
+    """Whether a hash stands here in place of a text (TRACE_TEXT=hash)."""
+    return isinstance(value, dict) and value.get("erased") is True
+
+
+def readable(body: dict[str, Any]) -> dict[str, Any]:
+    """The fields that can be read: without those that are only a hash."""
+    return {name: value for name, value in body.items() if not is_erased(value)}
+
+
+def details(body: dict[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(title, fields) of the parts that only some kinds of run have."""
+    parts = [(title, readable(body).get(name)) for name, title in DETAILS.items()]
+    return [(title, list(comparison.flat(part))) for title, part in parts if part]
 
 
 def trace_file(record: Trace) -> HttpResponse:

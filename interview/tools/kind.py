@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interview.runs.fits import size_fault
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
-from interview.runs.models import Run
+from interview.runs.models import SUCCEEDED, Run
 from interview.tools.dispose import AWAITING, Call, Talk, dispose
 from interview.tools.models import Proposal
 from interview.tools.registry import find, tools
@@ -105,15 +106,8 @@ class Rounds:
         return result
 
     def _await(self, call: Call) -> JSON:
-        """Write the proposal down; only its user can let it happen (services.py)."""
-        proposal = Proposal.objects.create(
-            owner=self.job.run.owner,
-            run=self.job.run,
-            tool=call.name,
-            arguments=call.arguments,
-            words=call.words[:200],
-        )
-        return {**self._output("awaiting confirmation", call.words), "proposal": str(proposal.pk)}
+        """Name the proposal; it is written when the run ends well, and only its user can let it happen (services.py)."""
+        return {**self._output(AWAITING, call.words), "proposal": str(uuid.uuid4())}
 
     def _output(self, ended: str, text: str) -> JSON:
         return {
@@ -123,6 +117,22 @@ class Rounds:
             "messages": self.messages,
             "usage": self.usage,
         }
+
+
+def proposal_write(run: Run) -> None:
+    """The proposal that a run ended with, in the transaction that ends it: an attempt that was lost leaves none."""
+    output = run.output or {}
+    if run.state != SUCCEEDED or "proposal" not in output:
+        return
+    call = output["rounds"][-1]["call"]
+    Proposal.objects.create(
+        id=output["proposal"],
+        owner=run.owner,
+        run=run,
+        tool=call["name"],
+        arguments=call["arguments"],
+        words=call["words"][:200],
+    )
 
 
 def check(body: JSON) -> JSON:
@@ -194,4 +204,14 @@ def shown(run: Run, given: Mapping[str, str], address: str) -> tuple[str, JSON]:
     return "tools/_rounds.html", {}
 
 
-register(Kind(name="tools", title="Tools", execute=run_tools, check=check, page="tools:tools", shown=shown))
+register(
+    Kind(
+        name="tools",
+        title="Tools",
+        execute=run_tools,
+        ended=proposal_write,
+        check=check,
+        page="tools:tools",
+        shown=shown,
+    )
+)

@@ -37,7 +37,8 @@ def attention(job: Job) -> JSON:
         raise RunFailed(f"The text has {len(seen.tokens)} tokens; this page shows {LONGEST}. Shorten it.")
     output = result(seen, layer)
     choices = [{"per_token": rows_of(output)}]
-    job.trace.update(rendered_prompt=seen.rendered_prompt, layer=layer, choices=choices)
+    usage = {"prompt_tokens": len(seen.tokens), "completion_tokens": 0, "cached_tokens": 0}
+    job.trace.update(rendered_prompt=seen.rendered_prompt, layer=layer, choices=choices, usage=usage)
     return output
 
 

@@ -39,7 +39,7 @@ def drift(job: Job) -> JSON:
         "device": str(engine.decoder.device),
         "threads": engine.stats()["threads"],
     }
-    job.trace.update(prompts=prompts, machine=machine, usage=tokens_of(results))
+    job.trace.update(prompts=prompts, usage=tokens_of(results))
     return {"prompts": prompts, "machine": machine, "usage": tokens_of(results)}
 
 

@@ -44,8 +44,13 @@ def next_token(job: Job) -> JSON:
     choices = [{"per_token": rows_of(output)}]
     if seen["drawn"]:
         job.trace["seed"] = seen["drawn"]["seed"]
+    usage = {"prompt_tokens": len(ids), "completion_tokens": len(drawn), "cached_tokens": 0}
     job.trace.update(
-        rendered_prompt=rendered, drawn=seen["drawn"], top=output["top"][:TRACED], choices=choices
+        rendered_prompt=rendered,
+        drawn=seen["drawn"],
+        top=output["top"][:TRACED],
+        choices=choices,
+        usage=usage,
     )
     return output
 

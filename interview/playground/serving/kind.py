@@ -27,10 +27,10 @@ def serving(job: Job) -> JSON:
     job.trace["model"] = engine.card.to_dict()
     try:
         # Distinct beginnings (numbers 900 and up), so that nothing of the calibration comes from the prefix cache.
-        alone = _measured(job, "one alone", [_request(engine, body, 900)], 1)
-        both = [_request(engine, body, 901), _request(engine, body, 902)]
+        alone = _measured(job, "one alone", [_request(job, 900)], 1)
+        both = [_request(job, 901), _request(job, 902)]
         pair = _measured(job, "two together", both, 2)
-        requests = [_request(engine, body, n) for n in range(body["requests"])]
+        requests = [_request(job, n) for n in range(body["requests"])]
         load = _measured(job, "the load", requests, body["concurrency"])
     except EngineError as error:
         raise RunFailed(error.message) from error
@@ -46,7 +46,18 @@ def serving(job: Job) -> JSON:
     job.trace.update(
         alone=alone["served"], pair=pair["served"], served=load["served"], seconds=load["seconds"]
     )
+    job.trace["usage"] = usage([one for part in (alone, pair, load) for one in part["served"]])
     return output
+
+
+def usage(served: list[JSON]) -> JSON:
+    """Tokens of every request, calibration included."""
+    names = {
+        "prompt_tokens": "prompt_tokens",
+        "completion_tokens": "tokens",
+        "cached_tokens": "cached_tokens",
+    }
+    return {name: sum(one[key] for one in served) for name, key in names.items()}
 
 
 def _measured(job: Job, stage: str, requests: list[Request], clients: int) -> JSON:
@@ -66,21 +77,25 @@ def _measured(job: Job, stage: str, requests: list[Request], clients: int) -> JS
     return load.to_dict()
 
 
-def _request(engine: Engine, body: JSON, number: int) -> Request:
+def _request(job: Job, number: int) -> Request:
     """Prompt number n of the asked kind and length; greedy, and the end token is forbidden."""
     from engine import Request, Sampling
 
+    engine, body = job.models.engine, job.input
     bias = dict.fromkeys(engine.tokenizer.eos_ids, -10000.0)
     return Request(
-        prompt=prompt_text(engine, body["start"], body["prompt_tokens"], number),
+        prompt=prompt_text(engine, body["start"], body["prompt_tokens"], number, job.run.pk.hex[:6]),
         sampling=Sampling(max_tokens=body["output_tokens"], logit_bias=bias),
         speculate=0 if body["speculation"] == "off" else None,
     )
 
 
-def prompt_text(engine: Engine, start: str, size: int, number: int) -> str:
-    """About `size` tokens: a number first makes beginnings differ, a number last keeps them alike."""
-    numbered = f"Request {number}. "
+def prompt_text(engine: Engine, start: str, size: int, number: int, run: str) -> str:
+    """About `size` tokens: a number first makes beginnings differ, a number last keeps them alike.
+
+    The run stands beside the number, or the prefix cache would still hold what an earlier run asked.
+    """
+    numbered = f"Request {number} of {run}. "
     if start == "quotes":
         text = TEXT.partition(". ")[0] + ". "
         text = numbered + text * (2 + size // 20)

@@ -18,6 +18,7 @@ from interview.playground.structured.pipeline import (
     system_prompt,
 )
 from interview.playground.structured.seen import shown
+from interview.runs.chain import canonical_hash
 from interview.runs.fits import check_fits
 from interview.runs.kinds import JSON, InputRefused, Interrupted, Job, Kind, RunFailed, register
 
@@ -30,7 +31,11 @@ def structured(job: Job) -> JSON:
     """Every condition in turn; the trials of one condition share their forward passes."""
     body = job.input
     job.trace["model"] = job.models.engine.card.to_dict()
-    job.trace["constraint"] = {"kind": "schema", "conditions": body["conditions"]}
+    job.trace["constraint"] = {
+        "kind": "schema",
+        "sha256": canonical_hash(body["schema"]),
+        "conditions": body["conditions"],
+    }
     model = model_of(body)
     bench = Bench(job, model, body["schema"])
     began = time.perf_counter()

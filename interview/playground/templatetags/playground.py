@@ -21,22 +21,22 @@ END = "∎"
 
 
 @register.simple_tag
-def token_links(run: Run, picked: int | None = None) -> SafeString:
-    """The generated tokens, each a link to what stood beside it; only the first can be reached by tab."""
+def token_links(run: Run, at: str, picked: int | None = None) -> SafeString:
+    """The generated tokens, each a link on `at` to what stood beside it; only the first can be reached by tab."""
     rows = (run.output or {}).get("per_token", [])
     here = picked or 0
-    return mark_safe("".join(_link(run, row, here, row[0] == picked) for row in rows))
+    return mark_safe("".join(_link(at, row, here, row[0] == picked) for row in rows))
 
 
-def _link(run: Run, row: Sequence[Any], here: int, picked: bool) -> str:
+def _link(at: str, row: Sequence[Any], here: int, picked: bool) -> str:
     index, token_id, text, logprob = row[:4]
     probability = math.exp(logprob) if logprob is not None else None
     return format_html(
-        '<a class="token plain-link t{} {}{}" href="/playground/generate/?run={}&amp;token={}"{} tabindex="{}" data-id="{}"{}>{}</a>',
+        '<a class="token plain-link t{} {}{}" href="{}&amp;token={}"{} tabindex="{}" data-id="{}"{}>{}</a>',
         index % 6 + 1,
         plevel(probability),
         " is-picked" if picked else "",
-        run.pk,
+        at,
         index,
         mark_safe(' aria-current="true"') if picked else "",
         "0" if index == here else "-1",

@@ -58,6 +58,15 @@ def check_citations(output: dict[str, Any]) -> list[str]:
     return names
 
 
+def check_trace(run: Run, document: Document) -> None:
+    """The record names the index that was searched, what was checked, and what it cost in tokens."""
+    trace = run.trace.body
+    assert trace["retrieval"]["index"]["made_by"] == [document.index_version]
+    assert trace["retrieval"]["index"]["version"] and trace["retrieval"]["hits"][0]["document"]
+    assert set(trace["validation"]["gates"]) == {gate["name"] for gate in trace["ask"]["gates"]}
+    assert trace["usage"]["prompt_tokens"] == run.prompt_tokens > 0
+
+
 @pytest.mark.parametrize("style", ["quote", "cited"])
 def test_an_answer_is_cited_verbatim_on_the_right_page(
     owner: User, owner_client: Client, upload: Upload, worker: Worker, engine: Engine, style: str
@@ -68,6 +77,7 @@ def test_an_answer_is_cited_verbatim_on_the_right_page(
     assert run.state == "succeeded", run.reason
     output = run.output
     assert output is not None and output["gates"]
+    check_trace(run, document)
     names = check_citations(output)
     if reading_adapter(engine) is None:  # nothing can say that a passage states the answer
         assert (output["status"], output["reason"]) == ("abstained", "not_stated")

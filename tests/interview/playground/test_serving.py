@@ -94,13 +94,15 @@ def test_a_cancel_ends_the_load(owner: User, engine: Engine) -> None:
 
 
 def test_prompts_differ_where_they_should(engine: Engine) -> None:
-    texts = [prompt_text(engine, "distinct", 64, n) for n in (0, 1)]
+    texts = [prompt_text(engine, "distinct", 64, n, "a1") for n in (0, 1)]
     assert texts[0][:12] != texts[1][:12]
-    alike = [prompt_text(engine, "shared", 64, n) for n in (0, 1)]
+    again = prompt_text(engine, "distinct", 64, 0, "b2")
+    assert again[:20] != texts[0][:20], "another run finds nothing of this one in the prefix cache"
+    alike = [prompt_text(engine, "shared", 64, n, "a1") for n in (0, 1)]
     assert alike[0] != alike[1] and alike[0][:200] == alike[1][:200]
     for start in ("distinct", "shared", "quotes"):
         for size in (8, 96, 512):
-            assert abs(len(engine.tokenizer.encode(prompt_text(engine, start, size, 3))) - size) <= 8
+            assert abs(len(engine.tokenizer.encode(prompt_text(engine, start, size, 3, "a1"))) - size) <= 8
 
 
 def test_percentiles_are_by_nearest_rank() -> None:

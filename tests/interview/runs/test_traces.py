@@ -11,13 +11,18 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.accounts.services import account_delete
 from interview.runs import guards, retention, services
 from interview.runs.chain import GENESIS, canonical_hash, chain_verify
+from interview.runs.connection import client as valkey
+from interview.runs.events import stream_key
 from interview.runs.models import ChainEntry, Erasure, Run, Trace
+from interview.runs.services import run_create
+from interview.runs.templatetags.runs import kind_page
 from tests.factories import make_run
 
 pytestmark = pytest.mark.django_db
@@ -31,9 +36,13 @@ FOUND: dict[str, Any] = {
 
 
 def ended(owner: User, **input: Any) -> Run:
+    return ended_with(owner, {}, **input)
+
+
+def ended_with(owner: User, found: dict[str, Any], **input: Any) -> Run:
     run = services.run_claim(str(make_run(owner, **input).pk), worker="host:1")
     assert run is not None
-    services.run_succeed(run, {"text": "a secret answer"}, FOUND)
+    services.run_succeed(run, {"text": "a secret answer"}, {**FOUND, **found})
     run.refresh_from_db()
     return run
 
@@ -159,14 +168,70 @@ def test_deleting_an_account_keeps_the_chain(owner: User, other: User) -> None:
     assert not Run.objects.exclude(owner=other).exists()
 
 
+@pytest.mark.django_db(transaction=True)
 def test_erasing_takes_every_word(owner: User) -> None:
     run = ended(owner, messages=[{"role": "user", "content": "my secret"}])
+    valkey().xadd(stream_key(run.pk), {"event": "tokens", "data": "a secret answer"})
     assert retention.run_erase(run)
     assert not retention.run_erase(run)
     assert "secret" not in json.dumps([run.input, run.output])
     assert run.input["messages"][0]["role"] == "user"
+    assert not valkey().exists(stream_key(run.pk)), "nor can it be followed again"
     assert run.erased is not None and not Trace.objects.exists()
     assert chain_verify().erased == {"owner": 1}
+
+
+INPUTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "a fork of a template's run": ("generate", {
+        "messages": [{"role": "system", "content": "secret"}, {"role": "user", "content": "secret"}],
+        "sampling": {"stop": ["secret"], "logit_bias": {"4242": -100.0}, "order": "temperature_last"},
+        "continue_ids": [4242],
+        "fork": {"run": "0", "index": 1, "token": 7, "text": "secret"},
+        "template": {"prompt": 1, "name": "secret", "version": 1, "hash": "f", "variables": {"secret": "secret"}},
+    }),
+    "a raw prompt held to a schema": ("generate", {
+        "prompt": "secret",
+        "schema": {"type": "object", "properties": {"secret": {"enum": ["secret"]}}},
+        "tools": [{"type": "function", "function": {"name": "secret", "parameters": {"secret": 1}}}],
+    }),
+    "an own model": ("structured", {
+        "messages": [{"role": "user", "content": "secret"}], "source": "secret", "contract": "model",
+        "fields": [{"name": "secret", "type": "text", "required": True, "low": None, "high": 9, "choices": ["secret"]}],
+        "rule": {"small": "secret", "large": "secret"}, "schema": {"properties": {"secret": {}}},
+        "conditions": ["constrained"], "trials": 1, "max_tokens": 9, "temperature": 0.0, "seed": 1,
+    }),
+    "trials": ("trials", {
+        "prompt": "secret", "settings": [{"temperature": 0}], "trials": 2, "max_tokens": 4, "seed": 1,
+        "check": {"rule": "contains", "text": "secret"},
+    }),
+    "a confirmed call": ("tools", {
+        "messages": [{"role": "user", "content": "secret"}], "own_words": "secret", "allowed": ["refund"], "rounds": 2,
+        "sampling": {"seed": 1},
+        "earlier": [{"name": "refund", "arguments": {"secret": "secret"}, "outcome": "answered", "result": {"secret": 1}, "words": "secret"}],
+    }),
+    "a step": ("next-token", {"prompt": "secret", "continue_ids": [4242], "draw": {"seed": 3}}),
+    "a map": ("attention", {"prompt": "secret", "layer": 2}),
+    "a calculation": ("measure", {"calculator": "tokens", "query": "text=secret", "prompt": "secret"}),
+    "a question": ("ask", {"question": "secret", "most": 5, "style": "quote"}),
+    "a document": ("document", {"document": "0", "name": "secret.pdf"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", INPUTS)
+def test_erasing_takes_every_word_of_every_kind(owner: User, owner_client: Client, what: str) -> None:
+    """Names of fields, values of variables and token ids are words too; the run's own page can still be opened."""
+    kind, body = INPUTS[what]
+    run = services.run_claim(str(run_create(owner=owner, kind=kind, input=body).pk), worker="host:1")
+    assert run is not None
+    services.run_fail(run, "secret", {"model": {"name": "m"}})
+    assert retention.run_erase(run)
+    kept = json.dumps([run.input, run.output, run.reason])
+    assert "secret" not in kept and "4242" not in kept, kept
+    page = kind_page(run) or f"/runs/{run.pk}/"
+    found = owner_client.get(page)
+    assert found.status_code == 200 and "secret" not in found.content.decode()
+    if kind not in ("document", "measure"):
+        assert "were erased on" in found.content.decode()
 
 
 def test_a_run_that_has_not_ended_is_not_erased(owner: User) -> None:
@@ -191,6 +256,26 @@ def test_a_site_may_keep_no_texts_in_its_traces(owner: User, settings: Any) -> N
     assert trace.body["text"] == {"erased": True, "sha256": canonical_hash("a secret answer")}
     assert trace.body["usage"] == FOUND["usage"] and trace.body["sampling"]["max_tokens"] == 8
     assert chain_verify().faults == []
+
+
+def test_a_trace_without_texts_can_be_read_and_compared(
+    owner: User, owner_client: Client, settings: Any
+) -> None:
+    settings.TRACE_TEXT = "hash"
+    found = {"per_token": [[0, 5, "a secret", -1.0, 2.0]], "token_ids": [5], "rendered_prompt": "a secret"}
+    first, second = (ended_with(owner, found) for _ in range(2))
+    page = owner_client.get(reverse("runs:trace", args=[first.pk])).content.decode()
+    facts = page.partition('id="raw"')[0]
+    assert "keeps no texts in its traces" in facts and "erased" not in facts and "secret" not in page
+    pair = {"a": str(first.pk), "b": str(second.pk)}
+    both = owner_client.get(reverse("runs:compare"), pair).content.decode()
+    assert "both records hold the same hash" in both
+
+
+def test_two_traces_without_tokens_are_not_called_the_same(owner: User, owner_client: Client) -> None:
+    pair = {"a": str(ended(owner).pk), "b": str(ended(owner).pk)}
+    page = owner_client.get(reverse("runs:compare"), pair).content.decode()
+    assert "Neither trace holds tokens" in page and "The tokens are the same" not in page
 
 
 def test_a_page_of_an_erased_run_says_so(owner: User, owner_client: Client) -> None:

@@ -16,7 +16,7 @@ from engine.tools import call_schema
 from interview.accounts.models import User
 from interview.runs.kinds import InputRefused
 from interview.runs.models import RUNNING, Run
-from interview.runs.services import run_create, run_succeed
+from interview.runs.services import run_create, run_end_cancelled, run_succeed
 from interview.tools import registry, services
 from interview.tools.dispose import ANSWERED, AWAITING, REFUSED, Talk, dispose
 from interview.tools.kind import check, run_tools
@@ -131,9 +131,11 @@ def proposed(owner: User) -> Proposal:
         "rounds": [{"number": 1, "text": "{}", "call": call.to_dict()}],
         "messages": [*body["messages"], {"role": "assistant", "content": "{}"}],
         "usage": {"prompt_tokens": 1, "completion_tokens": 1},
+        "proposal": str(uuid.uuid4()),
     }
+    assert not Proposal.objects.filter(run=run).exists(), "an attempt that doesn't end proposes nothing"
     assert run_succeed(run, output, {"calls": [call.to_dict()]})
-    return Proposal.objects.create(owner=owner, run=run, tool="refund", arguments=ARGUMENTS, words=call.words)
+    return Proposal.objects.get(run=run)
 
 
 def confirm(client: Client, proposal: Proposal) -> Any:
@@ -166,6 +168,16 @@ def test_confirming_twice_happens_once_and_goes_on_in_one_run(owner: User, owner
         and "1250" in going_on.input["messages"][-1]["content"]
     )
     assert going_on.input["earlier"][-1]["outcome"] == ANSWERED
+
+
+def test_a_conversation_that_was_stopped_proposes_nothing(owner: User) -> None:
+    """A run that is cancelled, or whose attempt was lost, leaves nothing that could be confirmed beside its successor's."""
+    done = proposed(owner)
+    run = run_create(owner=owner, kind="tools", input=done.run.input)
+    Run.objects.filter(pk=run.pk).update(state=RUNNING, attempt=1)
+    run.refresh_from_db()
+    assert run_end_cancelled(run, {**(done.run.output or {}), "proposal": str(uuid.uuid4())}, {})
+    assert Proposal.objects.count() == 1
 
 
 def test_declining_changes_nothing_and_tells_the_model(owner: User, owner_client: Client) -> None:
