@@ -11,7 +11,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "interview.settings")
 
 app = Celery("prefill")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["interview.runs", "interview.lti"])
+app.autodiscover_tasks(["interview.runs", "interview.lti", "interview.webhooks"])
 
 
 @worker_init.connect

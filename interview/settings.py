@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "interview.practice",
     "interview.teaching",
     "interview.lti",
+    "interview.webhooks",
     "interview.playground",
     "interview.documents",
     "interview.openai_api",
@@ -237,6 +238,9 @@ FILE_UPLOAD_HANDLERS = [
 
 # --- Learning platforms (docs/lti.md) ----------------------------------------------------------
 LTI_HOSTS = env.host_names("LTI_HOSTS", [])
+
+# --- Webhooks (docs/webhooks.md) -----------------------------------------------------------------
+WEBHOOK_PRIVATE_HOSTS = env.host_names("WEBHOOK_PRIVATE_HOSTS", [])
 
 # --- The engine -------------------------------------------------------------------------------
 MODELS_DIR = env.folder("MODELS_DIR", VAR_DIR / "models")

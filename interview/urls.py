@@ -20,6 +20,7 @@ urlpatterns = [
     path("runs/", include("interview.runs.urls")),
     path("", include("interview.teaching.urls")),
     path("", include("interview.lti.urls")),
+    path("", include("interview.webhooks.urls")),
     path("account/", include("interview.accounts.urls")),
     path("api/v1/runs/<uuid:run_id>/events", runs.events, name="run_events"),
     path("api/v1/", api.urls),

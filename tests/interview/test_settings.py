@@ -60,6 +60,7 @@ BAD = {
     "DOCUMENT_PARSE_SECONDS": ("forever", "1 to 3600"),
     "DOCUMENT_PARSE_MEMORY_MB": ("64", "128 to 65536"),
     "LTI_HOSTS": ("https://moodle.example.org", "host names"),
+    "WEBHOOK_PRIVATE_HOSTS": ("https://grades.example.org/x", "host names"),
     "ENGINE_URL": ("127.0.0.1:8080", "http://127.0.0.1:8080/v1"),
     "ENGINE_KEY": ("hidden", "8 characters"),
     "ENGINE_MODEL": ("the best one", "smollm2-135m-instruct"),

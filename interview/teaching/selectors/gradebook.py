@@ -219,33 +219,43 @@ class CourseRow:
     possible: Decimal
 
 
-def course(classroom: Classroom) -> tuple[list[tuple[Assignment, Decimal]], list[CourseRow]]:
-    """The class's gradebook: learners by assignments, four queries.
-
-    Assessed attempts count for the sum, and whatever is past its last moment without a hand-in counts as nothing.
-    """
+def class_rows(
+    classroom: Classroom, only: Assignment | None = None
+) -> tuple[list[Assignment], list[tuple[Membership, list[Row]]]]:
+    """Where every learner stands in every assignment (or in one), without the answers; four queries."""
     found = Assignment.objects.filter(classroom=classroom).select_related("classroom")
-    assignments = list(found.order_by("due"))
-    worth: dict[Any, Decimal] = defaultdict(Decimal)
-    for pk, points in AssignedQuestion.objects.filter(assignment__in=assignments).values_list(
-        "assignment_id", "points"
-    ):
-        worth[pk] += points
+    assignments = list(found.order_by("due") if only is None else found.filter(pk=only.pk))
     extensions = {
         (row.assignment_id, row.owner_id): row for row in Extension.objects.filter(assignment__in=assignments)
     }
     attempts: dict[tuple[Any, int], list[Submission]] = defaultdict(list)
     for submission in Submission.objects.filter(assignment__in=assignments).order_by("number"):
         attempts[submission.assignment_id, submission.owner_id].append(submission)
-    now = timezone.now()
     rows = []
     for seat in learner_list(classroom):
+        keys = [(assignment, (assignment.pk, seat.owner_id)) for assignment in assignments]
+        rows.append((seat, [_row(at, seat, extensions.get(key), attempts[key]) for at, key in keys]))
+    return assignments, rows
+
+
+def course(classroom: Classroom) -> tuple[list[tuple[Assignment, Decimal]], list[CourseRow]]:
+    """The class's gradebook: learners by assignments, five queries.
+
+    Assessed attempts count for the sum, and whatever is past its last moment without a hand-in counts as nothing.
+    """
+    assignments, standings = class_rows(classroom)
+    worth: dict[Any, Decimal] = defaultdict(Decimal)
+    for pk, points in AssignedQuestion.objects.filter(assignment__in=assignments).values_list(
+        "assignment_id", "points"
+    ):
+        worth[pk] += points
+    now = timezone.now()
+    rows = []
+    for seat, mine in standings:
         scores, earned, possible = [], Decimal(0), Decimal(0)
-        for assignment in assignments:
-            key = (assignment.pk, seat.owner_id)
-            row = _row(assignment, seat, extensions.get(key), attempts[key])
+        for assignment, row in zip(assignments, mine, strict=True):
             scores.append((assignment, row.state, row.points))
-            window = window_of(assignment, extensions.get(key))
+            window = window_of(assignment, row.extension)
             over = now > window.closes and not window.cut_short
             if row.points is not None or (row.state == NOT_IN and over):
                 earned += row.points or Decimal(0)
