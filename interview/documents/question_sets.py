@@ -93,7 +93,7 @@ def _csv(text: str) -> list[Any]:
     except csv.Error as error:
         hint = "Is each quotation mark closed, and doubled within a cell?"
         raise SetRefused(
-            f"The row that ends on line {rows.line_num:,} can't be read: {error}. {hint}"
+            f"The row that begins on line {rows.line_num + 1:,} can't be read: {error}. {hint}"
         ) from error
 
 

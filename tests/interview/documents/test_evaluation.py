@@ -127,7 +127,7 @@ def test_sets_are_read(raw: str, items: list[tuple[str, list[str], str]]) -> Non
         (json.dumps([{"question": "x" * 2001}]).encode(), "more than 2,000 characters"),
         (b"\xff\xfe", "not UTF-8"),
         (b"name,value\n1,2\n", "columns question and answer"),
-        (b'question,answer\nWhat?,"open\nWho?,me\n', "line 3"),
+        (b'question,answer\nWhat?,"open\nWho?,me\n', "line 2 "),
         (b"[" * 100_000, "not JSON"),
     ],
 )
