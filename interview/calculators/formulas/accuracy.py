@@ -10,6 +10,7 @@ from interview.calculators.formulas.registry import CALCULATORS, run
 
 KV, GITHUB = "kv-cache", "https://github.com/"
 R1, LLAMA = "model=deepseek-ai/DeepSeek-R1", "model=meta-llama/Meta-Llama-3.1-8B"
+HYBRID = "model=Qwen/Qwen3.5-35B-A3B&tokens=131072&dtype=fp8&mode=vllm&mamba_cache_mode=align"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +117,44 @@ CASES = (
         note="360 MiB with head_dim as hidden/heads",
     ),
     Published(
-        "Gemma 4 31B, uniform pages, bf16",
+        "Gemma 4 31B in 24.54 GiB, as vLLM’s log counted it",
         KV,
-        "model=google/gemma-4-31B-it&tokens=16&dtype=bf16&mode=vllm&no_hybrid=1&block=1",
-        "block_bytes",
-        983_040,
-        "bytes",
+        "model=google/gemma-4-31B-it&tokens=4096&dtype=bf16&mode=vllm&memory_gib=24.54",
+        "token_capacity_in_older_logs",
+        26_800,
+        "tokens",
         f"{GITHUB}alvarobartt/hf-mem/pull/61",
+        note="a block in each of six groups for every 16 tokens",
+    ),
+    Published(
+        "Qwen3.5 35B-A3B (hybrid) in 5.98 GiB, fp8, prefix caching",
+        KV,
+        f"{HYBRID}&memory_gib=5.98",
+        "token_capacity",
+        567_978,
+        "tokens",
+        f"{GITHUB}noonghunna/club-3090/issues/612",
+        note="the log’s tokens are requests at once × 131,072",
+    ),
+    Published(
+        "the same pool, requests of 131,072",
+        KV,
+        f"{HYBRID}&memory_gib=5.98",
+        "max_concurrency",
+        4.33,
+        "requests",
+        f"{GITHUB}noonghunna/club-3090/issues/612",
+        0.005,
+    ),
+    Published(
+        "Nemotron Nano 9B v2 (hybrid), tokens of a block",
+        KV,
+        "layers=4&kv_heads=8&head_dim=128&state_layers=27&state_bytes=72769536&tokens=4096&dtype=bf16&mode=vllm",
+        "block_tokens",
+        672,
+        "tokens",
+        f"{GITHUB}vllm-project/vllm/issues/24280",
+        note="raised from 16, so that a page holds the state of a layer",
     ),
     Published(
         "GPT-2 small, all parameters",

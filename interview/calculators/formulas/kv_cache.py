@@ -29,7 +29,7 @@ def kv_cache(inputs: KvCacheInputs) -> Result:
         headline=_headline(load.total()),
         results=_results(inputs, load),
         steps=tuple(working.steps),
-        warnings=tuple(warnings_for(inputs, load.geometry, load.dtype)),
+        warnings=tuple(warnings_for(inputs, load)),
         charts=(curve(load), wrong_bars(load)),
         tables=(modes_table(load),),
         formula=formula_code(load),
@@ -46,7 +46,6 @@ def _headline(total: int) -> Headline:
 def _results(inputs: KvCacheInputs, load: Load) -> dict[str, Value]:
     geometry, dtype = load.geometry, load.dtype
     one = replace(load, tensor_parallel=inputs.tensor_parallel)
-    state = geometry.state.layers * geometry.state.layer_bytes()
     results: dict[str, Value] = {
         "bytes": load.total(),
         "bytes_per_token": sum(g.layers * g.layer_bytes(dtype) for g in geometry.groups),
@@ -55,12 +54,12 @@ def _results(inputs: KvCacheInputs, load: Load) -> dict[str, Value]:
         ),
         "bytes_per_sequence": replace(load, sequences=1).total(),
         "bytes_per_gpu": one.total(),
-        "state_bytes_per_sequence": state,
+        "state_bytes_per_sequence": geometry.state.layers * load.state_bytes(),
     }
     values = {g.values() for g in geometry.groups}
     if len(values) == 1:
         results["values_per_token_per_layer"] = values.pop()
-    if inputs.mode == "vllm" and not geometry.state.layers:
+    if inputs.mode == "vllm" and (one.has_paged_state or not geometry.state.layers):
         results |= _pool(inputs, one)
     if inputs.memory_gib is not None:
         results |= _fits(one, int(inputs.memory_gib * 2**30))
@@ -72,31 +71,32 @@ def _pool(inputs: KvCacheInputs, load: Load) -> dict[str, Value]:
 
     Source: vllm/v1/core/kv_cache_utils.py.
     """
-    block_bytes = load.block_bytes()
+    plan = load.plan()
+    held: dict[str, Value] = {"block_tokens": plan.runtime.block, "block_bytes": plan.block_bytes}
+    if load.is_divided:
+        held["bytes_per_token_in_every_group"] = plan.block_groups * plan.block_bytes / plan.runtime.block
     blocks = inputs.blocks
     if blocks is None and inputs.memory_gib is not None:
-        blocks = int(inputs.memory_gib * 2**30) // block_bytes
+        blocks = int(inputs.memory_gib * 2**30) // plan.block_bytes
     if blocks is None:
-        return {"block_bytes": block_bytes}
-    needed = replace(load, sequences=1).total() // block_bytes
+        return held
+    needed = -(-plan.total(load.tokens, 1) // plan.block_bytes)
     concurrency = blocks / needed
-    return {
-        "block_bytes": block_bytes,
-        "blocks_per_request": needed,
-        "blocks": blocks,
-        "pool_bytes": blocks * block_bytes,
-        # With windows vLLM's log line is concurrency x length, not blocks x block size.
-        "token_capacity": blocks * inputs.block
-        if not load.geometry.windowed
-        else int(concurrency * inputs.tokens),
-        "max_concurrency": concurrency,
-    }
+    held |= {"blocks_per_request": needed, "blocks": blocks, "pool_bytes": blocks * plan.block_bytes}
+    if load.is_divided:
+        # The log line is concurrency x length; older versions shared the blocks out among the groups.
+        held["token_capacity"] = blocks * inputs.tokens // needed
+        held["token_capacity_in_older_logs"] = blocks // plan.block_groups * plan.runtime.block
+    else:
+        held["token_capacity"] = blocks * plan.runtime.block
+    return held | {"max_concurrency": concurrency}
 
 
 def _fits(load: Load, budget: int) -> dict[str, Value]:
     """The most tokens a sequence, and the most sequences of this length, within `budget` bytes."""
-    tokens = _most(lambda n: replace(load, tokens=n).total() <= budget)
-    sequences = _most(lambda n: replace(load, sequences=n).total() <= budget)
+    plan = load.plan()
+    tokens = _most(lambda n: plan.total(n, load.sequences) <= budget)
+    sequences = _most(lambda n: plan.total(load.tokens, n) <= budget)
     return {"memory_bytes": budget, "tokens_that_fit": tokens, "sequences_that_fit": sequences}
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interview.calculators.formulas.kv_layer_kinds import WINDOWS, layer_kinds, unread, whole
+from interview.calculators.formulas.kv_state import state_fields
 from interview.calculators.formulas.parameters import OWN_MODEL, refuse, visible
 from interview.calculators.formulas.units import grouped
 
@@ -40,6 +41,7 @@ def read_config(text: str) -> ConfigReading:
     else:
         fields |= heads_of(config, heads, hidden, noticed)
         fields |= layers_of(config, layers, noticed)
+        fields |= state_fields(config, layers, noticed)
     noticed += unread(config)
     return ConfigReading({"model": OWN_MODEL, **texts(fields)}, tuple(noticed))
 
@@ -120,7 +122,7 @@ def _cached(config: dict[str, Any], layers: int, noticed: list[str]) -> list[str
         raise refuse("config", "has no attention layer that keeps a cache")
     if len(cached) < len(kinds):
         noticed.append(
-            f"{len(kinds) - len(cached)} of {layers} layers keep no cache; type their state if you know it."
+            f"{len(kinds) - len(cached)} of {layers} layers keep no cache; check what they keep instead."
         )
     return cached
 

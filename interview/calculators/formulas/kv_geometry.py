@@ -20,6 +20,7 @@ class LayerGroup:
     window: int | None = None
     chunked: bool = False
     latent: bool = False
+    page_blocks: int = 1
 
     def values(self) -> int:
         """Numbers cached per token and layer."""
@@ -37,17 +38,18 @@ class LayerGroup:
 
 @dataclass(frozen=True, slots=True)
 class StateSize:
-    """Values per sequence that do not grow with its length."""
+    """Values per sequence that do not grow with its length; `typed_bytes` are those of all layers together."""
 
     layers: int = 0
     recurrent_values: int = 0
     conv_values: int = 0
     typed_bytes: int = 0
 
-    def layer_bytes(self, tensor_parallel: int = 1) -> int:
-        """Bytes per layer and sequence: recurrent state in fp32, convolution inputs in 2 bytes."""
-        whole = 4 * self.recurrent_values + 2 * self.conv_values + self.typed_bytes
-        return -(-whole // tensor_parallel)
+    def layer_bytes(self, tensor_parallel: int = 1, recurrent: int = 4, conv: int = 2) -> int:
+        """Bytes per layer and sequence: usually the recurrent state in fp32, convolution inputs in 2 bytes."""
+        values = recurrent * self.recurrent_values + conv * self.conv_values
+        typed = -(-self.typed_bytes // self.layers) if self.layers else 0
+        return -(-(values + typed) // tensor_parallel)
 
 
 @dataclass(frozen=True, slots=True)

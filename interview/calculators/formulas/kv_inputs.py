@@ -8,6 +8,9 @@ from interview.calculators.formulas.kv_dtypes import ALSO, CHOICES
 from interview.calculators.formulas.kv_modes import MODES
 from interview.calculators.formulas.parameters import choice, flag, model, real, whole
 
+STATE_DTYPES = (("fp32", "fp32"), ("bf16", "2 bytes (the model’s dtype)"))
+STATE_MODES = (("none", "one a request"), ("align", "two: prefix caching (align)"))
+
 
 @dataclass(frozen=True, slots=True)
 class KvCacheInputs:
@@ -38,6 +41,9 @@ class KvCacheInputs:
     state_bytes: int | None = whole(
         None, "Constant state", unit="bytes a sequence", low=0, high=10**13, group="Own geometry"
     )
+    state_layers: int | None = whole(
+        None, "Layers with a state", high=10**5, group="Own geometry", hint="1 if empty"
+    )
     context: int | None = whole(
         None, "Context length", unit="tokens", group="Own geometry", hint="for warnings only"
     )
@@ -50,10 +56,12 @@ class KvCacheInputs:
     memory_gib: float | None = real(
         None, "Memory for the cache", unit="GiB a GPU", low=1e-6, high=1e9, group="Memory"
     )
+    state_dtype: str = choice("fp32", "Recurrent state kept as", STATE_DTYPES, group="Memory")
     ubatch: int = whole(512, "ubatch", high=10**7, group="llama.cpp")
     unified: bool = flag("one cache for all slots (unified)", group="llama.cpp")
     swa_full: bool = flag("windows off (--swa-full)", group="llama.cpp")
     block: int = whole(16, "Block size", unit="tokens", high=10**6, group="vLLM")
     batched_tokens: int = whole(8192, "max_num_batched_tokens", high=10**8, group="vLLM")
     no_hybrid: bool = flag("hybrid cache manager off", group="vLLM")
+    mamba_cache_mode: str = choice("none", "Constant state", STATE_MODES, group="vLLM")
     blocks: int | None = whole(None, "GPU blocks", high=10**10, group="vLLM", hint="from the start-up log")

@@ -6,7 +6,7 @@ vLLM `kv_cache_interface.py` (full pages; sliding: window - 1 + batch, plus one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from interview.calculators.formulas.kv_geometry import LayerGroup
 
@@ -30,6 +30,12 @@ class Runtime:
     block: int = 16
     batched_tokens: int = 8192
     hybrid_manager: bool = True
+    mamba_cache_mode: str = "none"
+    state_value_bytes: int = 4
+
+    def with_block(self, block: int) -> Runtime:
+        """The same with another block size."""
+        return replace(self, block=block)
 
 
 def stored(
@@ -94,12 +100,14 @@ def _padded(cells: int) -> int:
 def _vllm(
     group: LayerGroup, tokens: int, sequences: int, runtime: Runtime
 ) -> tuple[str, dict[str, int], int]:
-    names = {"block": runtime.block, "tokens": tokens}
-    full_pages = -(-tokens // runtime.block)
+    page = runtime.block * group.page_blocks
+    names, held = {"block": runtime.block, "tokens": tokens}, "block"
+    if group.page_blocks > 1:
+        names, held = {**names, "page_blocks": group.page_blocks}, "(page_blocks * block)"
     if group.window is None or not runtime.hybrid_manager:
-        shared = min(runtime.shared_prefix, tokens) // runtime.block * runtime.block
-        code = "block * ceil(tokens / block)"
-        return _with_shared(code, names, full_pages * runtime.block, shared, sequences)
+        shared = min(runtime.shared_prefix, tokens) // page * page
+        code = f"{held} * ceil(tokens / {held})"
+        return _with_shared(code, names, -(-tokens // page) * page, shared, sequences)
     return _vllm_window(group, tokens, sequences, runtime)
 
 
@@ -109,15 +117,18 @@ def _vllm_window(
     assert group.window is not None
     extra = 0 if group.chunked else 1
     reach = min(group.window - extra + runtime.batched_tokens, tokens)
-    pages = -(-reach // runtime.block) + extra
+    page = runtime.block * group.page_blocks
+    pages = -(-reach // page) + extra
     names = {
         "block": runtime.block,
         "window": group.window,
         "batch": runtime.batched_tokens,
         "tokens": tokens,
     }
+    held = "block"
+    if group.page_blocks > 1:
+        names, held = {**names, "page_blocks": group.page_blocks}, "(page_blocks * block)"
     look = "window + batch" if group.chunked else "window - 1 + batch"
-    count = (
-        f"ceil(min({look}, tokens) / block)" if group.chunked else f"(ceil(min({look}, tokens) / block) + 1)"
-    )
-    return _with_shared(f"block * {count}", names, pages * runtime.block, 0, sequences)
+    count = f"ceil(min({look}, tokens) / {held})"
+    count = count if group.chunked else f"({count} + 1)"
+    return _with_shared(f"{held} * {count}", names, pages * page, 0, sequences)

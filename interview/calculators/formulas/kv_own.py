@@ -10,7 +10,7 @@ from interview.calculators.formulas.models import Geometry, Mla, models
 from interview.calculators.formulas.parameters import OWN_MODEL, FieldError, InputErrors, refuse
 
 GEOMETRY = ("layers", "kv_heads", "head_dim", "kv_lora_rank")
-OWN_ONLY = "layers window window_layers full_kv_heads full_head_dim kv_lora_rank rope_dim state_bytes context"
+OWN_ONLY = "layers window window_layers full_kv_heads full_head_dim kv_lora_rank rope_dim state_bytes state_layers context"
 
 
 def prepare(given: dict[str, str]) -> dict[str, str]:
@@ -92,12 +92,18 @@ def _with_window(inputs: KvCacheInputs, plain: LayerGroup) -> tuple[LayerGroup, 
 
 
 def _named(inputs: KvCacheInputs, groups: tuple[LayerGroup, ...]) -> KvGeometry:
-    state = StateSize(1, typed_bytes=inputs.state_bytes) if inputs.state_bytes else StateSize()
+    if inputs.state_layers is not None and not inputs.state_bytes:
+        raise refuse("state_layers", "goes with a constant state: give state_bytes too")
+    state = (
+        StateSize(inputs.state_layers or 1, typed_bytes=inputs.state_bytes)
+        if inputs.state_bytes
+        else StateSize()
+    )
     return KvGeometry(
         name="own geometry",
         groups=groups,
         state=state,
-        layers_in_all=sum(g.layers for g in groups),
+        layers_in_all=sum(g.layers for g in groups) + (inputs.state_layers or 0),
         heads=inputs.heads,
         hidden=inputs.hidden,
         context=inputs.context,
@@ -121,5 +127,5 @@ def own_fields(model: Geometry) -> dict[str, str]:
         fields |= {"full_kv_heads": full[0].heads, "full_head_dim": full[0].k_dim}
     fields |= {"heads": model.n_heads, "hidden": model.hidden_size, "context": model.max_position}
     state = geometry.state.layers * geometry.state.layer_bytes()
-    fields |= {"state_bytes": state or None}
+    fields |= {"state_bytes": state or None, "state_layers": geometry.state.layers or None}
     return {"model": OWN_MODEL, **{k: str(v) for k, v in fields.items() if v is not None}}

@@ -51,7 +51,8 @@ def _curves_beside(load: Load) -> list[Naive]:
 
 
 def _series(label: str, load: Load, lengths: list[int]) -> Series:
-    return Series(label, tuple((float(n), float(replace(load, tokens=n).total())) for n in lengths))
+    plan = load.plan()
+    return Series(label, tuple((float(n), float(plan.total(n, load.sequences))) for n in lengths))
 
 
 def wrong_bars(load: Load) -> Chart:

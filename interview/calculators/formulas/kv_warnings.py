@@ -7,20 +7,21 @@ from collections.abc import Iterator
 from interview.calculators.formulas.kv_dtypes import KvDtype
 from interview.calculators.formulas.kv_geometry import KvGeometry
 from interview.calculators.formulas.kv_inputs import KvCacheInputs
-from interview.calculators.formulas.kv_load import Load, load_of
-from interview.calculators.formulas.kv_pool import group_size, is_divided
+from interview.calculators.formulas.kv_load import Load
 from interview.calculators.formulas.units import grouped
 
 LLAMA_CPP = ("fp32", "fp16", "bf16", "q8_0", "q4_0")
 VLLM = ("fp16", "bf16", "fp8", "int8", "nvfp4", "fp8_ds_mla")
 
 
-def warnings_for(inputs: KvCacheInputs, geometry: KvGeometry, dtype: KvDtype) -> Iterator[str]:
+def warnings_for(inputs: KvCacheInputs, load: Load) -> Iterator[str]:
     """Sentences, most important first."""
+    geometry, dtype = load.geometry, load.dtype
     yield from _about_length(inputs, geometry)
     yield from _about_heads(geometry)
     yield from _about_windows(inputs, geometry)
-    yield from _about_pool(inputs, geometry)
+    yield from _about_groups(load)
+    yield from _about_pool(inputs, load)
     yield from _about_dtype(inputs, geometry, dtype)
     yield from _about_gpus(inputs, geometry)
     if geometry.notes:
@@ -59,28 +60,42 @@ def _about_windows(inputs: KvCacheInputs, geometry: KvGeometry) -> Iterator[str]
         yield "With --swa-full llama.cpp keeps the full length on the window layers too."
     if inputs.mode == "vllm" and inputs.no_hybrid:
         yield "Without the hybrid cache manager vLLM keeps the full length on every layer."
-    yield from _about_groups(load_of(inputs))
     yield "Bytes per token is not a constant here: past the window only the full layers grow."
 
 
 def _about_groups(load: Load) -> Iterator[str]:
     """vLLM's groups of layers that share one pool, and the padding among them."""
-    groups = load.geometry.groups
-    if not is_divided(groups, load.runtime):
+    if not load.is_divided:
         return
-    size = group_size(groups, load.runtime)
-    layers = sum(g.layers for g in load.groups())
-    padding = layers - sum(g.layers for g in groups)
+    plan = load.plan()
+    layers = sum(g.layers for g in plan.groups) + plan.state_layers
+    padding = layers - sum(g.layers for g in load.geometry.groups) - load.geometry.state.layers
     filled = f", {padding} of them padding" if padding else ""
-    yield f"vLLM divides the layers into {layers // size} groups of {size}{filled}; a block covers one group."
+    groups = f"{plan.block_groups} groups of {plan.size}{filled}"
+    yield f"vLLM divides the layers into {groups}; a block covers one group."
+    larger = next((g for g in plan.groups if g.page_blocks > 1), None)
+    if larger:
+        tokens = larger.page_blocks * plan.runtime.block
+        yield f"Pages have one size, so a page of the {larger.label} layers takes {grouped(tokens)} tokens."
 
 
-def _about_pool(inputs: KvCacheInputs, geometry: KvGeometry) -> Iterator[str]:
-    if inputs.mode == "vllm" and geometry.state.layers:
+def _about_pool(inputs: KvCacheInputs, load: Load) -> Iterator[str]:
+    if inputs.mode != "vllm" or not load.geometry.state.layers:
+        return
+    if not load.has_paged_state:
         yield (
-            "vLLM raises the block size of such a model until a page holds a layer’s constant state; that isn’t "
-            "counted, so no pool is shown, GPU blocks are not used, and what fits is an upper bound."
+            "vLLM raises the block size of such a model until a page holds a layer’s constant state; with an MLA latent "
+            "that isn’t counted, so no pool is shown, GPU blocks are not used, and what fits is an upper bound."
         )
+        return
+    plan = load.plan()
+    block = grouped(plan.runtime.block)
+    if plan.runtime.block > inputs.block:
+        yield f"vLLM raises the block to {block} tokens, so that a page holds the constant state of a layer."
+    yield (
+        f"Every request takes at least {plan.block_groups} blocks of {block} tokens, and with prefix caching "
+        "only whole blocks are found again."
+    )
 
 
 def _about_dtype(inputs: KvCacheInputs, geometry: KvGeometry, dtype: KvDtype) -> Iterator[str]:
@@ -106,4 +121,14 @@ def _about_gpus(inputs: KvCacheInputs, geometry: KvGeometry) -> Iterator[str]:
     if inputs.mode == "llama.cpp" and inputs.shared_prefix and inputs.sequences > 1:
         yield "llama.cpp allocates every slot in full: the shared prefix saves nothing here."
     if geometry.state.layers:
-        yield "Layers without a cache keep a constant state (recurrent fp32, convolution inputs 2 bytes)."
+        yield _about_state(inputs, geometry)
+
+
+def _about_state(inputs: KvCacheInputs, geometry: KvGeometry) -> str:
+    if geometry.state.typed_bytes:
+        return "Layers without a cache keep a constant state: the bytes typed."
+    recurrent = "2 bytes" if inputs.state_dtype == "bf16" else "fp32"
+    kept = f"recurrent {recurrent}, convolution inputs 2 bytes"
+    if inputs.mode == "llama.cpp":
+        kept = "llama.cpp keeps all of it in fp32"
+    return f"Layers without a cache keep a constant state ({kept})."

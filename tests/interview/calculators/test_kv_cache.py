@@ -121,10 +121,20 @@ def test_windows_per_type_heads_and_hybrids() -> None:
     )
 
 
-def test_vllm_pads_every_page_to_the_largest() -> None:
-    # hf-mem pull 61: uniform pages of Gemma 4 31B cost 983040 bytes a token.
-    got = results(model="google/gemma-4-31B-it", tokens=16, mode="vllm", no_hybrid="1", block=16)
-    assert got["block_bytes"] == 983_040 * 16
+def test_vllm_gives_layers_with_smaller_vectors_more_tokens_a_page() -> None:
+    # hf-mem pull 61: 24.54 GiB hold “26,800 tokens” of Gemma 4 31B, a block in each group for every 16 tokens (983 040 bytes).
+    base = {"model": "google/gemma-4-31B-it", "mode": "vllm", "dtype": "bf16"}
+    got = results(**base, tokens=16, memory_gib=24.54)
+    assert got["token_capacity_in_older_logs"] == 26_800
+    assert got["bytes_per_token_in_every_group"] == 983_040
+    local = 50 * 16 * (-(-(1024 - 1 + 8192) // 16) + 1) * 16_384
+    assert size(**base, tokens=100_000) == local + 10 * 100_000 * 8192
+    # Without the hybrid manager each layer has pages of its own size.
+    off = results(**base, tokens=16, no_hybrid="1")
+    assert off["block_bytes"] == 901_120 * 16
+    # With one KV head left a GPU, both kinds of page are alike.
+    split = results(**base, tokens=16, tensor_parallel=8)
+    assert split["block_bytes"] == 10 * 16 * 2048
 
 
 @pytest.mark.parametrize(
@@ -182,7 +192,7 @@ def test_vllm_pool_of_a_model_with_windows() -> None:
     assert outcome.result and any("7 groups of 10, 8 of them padding" in w for w in outcome.result.warnings)
 
 
-@pytest.mark.parametrize(("full", "size", "layers"), [(12, 12, 24), (13, 13, 26), (15, 12, 12 + 24)])
+@pytest.mark.parametrize(("full", "size", "layers"), [(12, 12, 24), (17, 17, 34), (18, 12, 12 + 24)])
 def test_vllm_group_size_is_the_least_count_unless_counts_are_close(
     full: int, size: int, layers: int
 ) -> None:
@@ -193,11 +203,59 @@ def test_vllm_group_size_is_the_least_count_unless_counts_are_close(
     assert got["blocks_per_request"] == per_kind * 2 + (layers // size - per_kind)
 
 
-def test_no_pool_where_vllm_sizes_blocks_by_a_state() -> None:
-    given_inputs = {"model": "Qwen/Qwen3.5-27B", "mode": "vllm", "blocks": "1000", "tokens": "1000"}
-    outcome = run(KV, given_inputs)
-    assert outcome.result and "pool_bytes" not in outcome.result.results
-    assert any("no pool is shown" in w for w in outcome.result.warnings)
+@pytest.mark.parametrize(
+    ("given_inputs", "block"),
+    [
+        # “Setting attention block size to N tokens” in vLLM's start-up logs.
+        ({"model": "Qwen/Qwen3.5-27B", "dtype": "bf16"}, 784),
+        ({"model": "Qwen/Qwen3.5-35B-A3B", "dtype": "bf16"}, 1056),
+        ({"model": "Qwen/Qwen3.5-35B-A3B", "dtype": "fp8"}, 2096),
+        ({"model": "Qwen/Qwen3.5-35B-A3B", "dtype": "bf16", "block": "2000"}, 2000),
+        # Nemotron Nano 9B v2, state in 2 bytes: github.com/vllm-project/vllm/issues/24280.
+        (
+            {
+                "layers": "4",
+                "kv_heads": "8",
+                "head_dim": "128",
+                "state_layers": "27",
+                "state_bytes": str(27 * 2 * (128 * 80 * 128 + 3 * (128 * 80 + 2 * 8 * 128))),
+            },
+            672,
+        ),
+    ],
+)
+def test_vllm_raises_the_block_until_a_page_holds_a_state(given_inputs: dict[str, str], block: int) -> None:
+    got = results(**given_inputs, mode="vllm", tokens=1000)
+    assert got["block_tokens"] == block
+    assert got["bytes"] % got["block_bytes"] == 0
+
+
+def test_vllm_pool_of_a_hybrid_as_its_log_says() -> None:
+    # github.com/noonghunna/club-3090/issues/612: 5.98 GiB, 567,978 tokens, 4.33x at 131,072.
+    base = {"model": "Qwen/Qwen3.5-35B-A3B", "mode": "vllm", "dtype": "fp8", "tokens": 131_072}
+    pool = results(**base, memory_gib=5.98, mamba_cache_mode="align")
+    assert (pool["blocks"], pool["blocks_per_request"]) == (299, 63 + 3 * 2)
+    assert pool["token_capacity"] == 567_978
+    assert pool["max_concurrency"] == pytest.approx(4.33, abs=0.005)
+    assert results(**base, memory_gib=5.98)["blocks_per_request"] == 63 + 3
+    outcome = run(KV, {**{k: str(v) for k, v in base.items()}, "no_hybrid": "1"})
+    assert [e.name for e in outcome.errors] == ["no_hybrid"]
+
+
+@pytest.mark.parametrize("gpus", [1, 2, 3, 8])
+@pytest.mark.parametrize("model", ["Qwen/Qwen3.5-27B", "ai21labs/Jamba-v0.1", "google/gemma-4-31B-it"])
+def test_the_fullest_gpu_of_a_divided_pool(model: str, gpus: int) -> None:
+    outcome = run(KV, {"model": model, "mode": "vllm", "tokens": "50000", "tensor_parallel": str(gpus)})
+    assert outcome.result
+    steps = {s.name: s.value for s in outcome.result.steps}
+    assert steps.get("gpu_bytes", steps["total_bytes"]) == outcome.result.results["bytes_per_gpu"]
+
+
+def test_llama_cpp_keeps_a_state_in_fp32() -> None:
+    # llama_memory_recurrent: size = 149.62 MiB, R (f32) 5.62 + S (f32) 144.00, beside 512 MiB of KV at 8192.
+    got = results(model="Qwen/Qwen3.5-27B", mode="llama.cpp", tokens=8192)
+    assert got["state_bytes_per_sequence"] == 149.625 * 2**20
+    assert got["bytes"] == (512 + 149.625) * 2**20
 
 
 def test_tensor_parallel_never_below_one_head_and_copies_a_latent() -> None:

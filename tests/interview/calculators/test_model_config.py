@@ -169,3 +169,57 @@ def test_the_pages_take_a_config(client: Client, slug: str) -> None:
     refused = client.post(f"/calculators/{slug}/config/", {"config": '{"a": 1}'})
     assert refused.status_code == 422 and "{&quot;a&quot;: 1}" in refused.content.decode()
     assert client.post("/calculators/loss/config/", {"config": "{}"}).status_code == 404
+
+
+HYBRIDS: dict[str, dict[str, Any]] = {
+    "Qwen/Qwen3.5-27B": {
+        "hidden_size": 5120,
+        "num_attention_heads": 24,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "num_hidden_layers": 64,
+        "layer_types": (["linear_attention"] * 3 + ["full_attention"]) * 16,
+        "linear_num_key_heads": 16,
+        "linear_num_value_heads": 48,
+        "linear_conv_kernel_dim": 4,
+        "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128,
+    },
+    "ai21labs/Jamba-v0.1": {
+        "hidden_size": 4096,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "num_hidden_layers": 32,
+        "attn_layer_period": 8,
+        "attn_layer_offset": 4,
+        "mamba_d_state": 16,
+        "mamba_d_conv": 4,
+        "mamba_expand": 2,
+    },
+    "nvidia/Nemotron-H-56B-Base-8K": {
+        "hidden_size": 8192,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "num_hidden_layers": 118,
+        "hybrid_override_pattern": "M-" * 49 + "M*" * 5 + "*-" * 5,
+        "mamba_num_heads": 256,
+        "mamba_head_dim": 64,
+        "ssm_state_size": 256,
+        "n_groups": 8,
+        "conv_kernel": 4,
+    },
+}
+
+
+@pytest.mark.parametrize("mode", ["needed", "vllm"])
+@pytest.mark.parametrize("model", HYBRIDS)
+def test_a_pasted_hybrid_keeps_the_state_of_its_row(model: str, mode: str) -> None:
+    kv = CALCULATORS["kv-cache"]
+    assert kv.from_config
+    reading = kv.from_config(json.dumps(HYBRIDS[model]))
+    said = {"tokens": "4096", "mode": mode}
+    ours, row = run(kv, {**reading.fields, **said}), run(kv, {"model": model, **said})
+    assert ours.result and row.result
+    names = ("bytes", "state_bytes_per_sequence", "bytes_per_token")
+    assert [ours.result.results[n] for n in names] == [row.result.results[n] for n in names]
