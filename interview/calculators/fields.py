@@ -38,8 +38,6 @@ class Field:
     parameter: Parameter
     value: str
     error: str
-    options: tuple[Option, ...] = ()
-    families: str = ""
 
     @property
     def id(self) -> str:
@@ -47,9 +45,25 @@ class Field:
         return f"f-{self.parameter.name}"
 
     @property
+    def options(self) -> tuple[Option, ...]:
+        """The choices, without a registry’s models."""
+        if self.parameter.kind == "model":
+            return _extra(self.parameter, self.value)
+        missing = _absent(self.parameter)
+        return tuple(
+            Option(name, f"{label} (not installed)" if name in missing else label, name == self.value)
+            for name, label in self.parameter.choices
+        )
+
+    @property
     def option_list(self) -> SafeString:
         """The choices as options."""
         return mark_safe("".join(map(_option, self.options)))
+
+    @property
+    def families(self) -> SafeString:
+        """The registry’s models as option groups."""
+        return _families(self.value)
 
     @property
     def html(self) -> SafeString:
@@ -89,16 +103,7 @@ def _rendered(field: Field) -> SafeString:
 @lru_cache(maxsize=2048)
 def _known(parameter: Parameter, value: str, error: str, missing: frozenset[str]) -> SafeString:
     """A short field as it was drawn before: most of a form is the same from one page to the next."""
-    return _rendered(_made(parameter, value, error))
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Fields folded together; open where one of them is used or wrong."""
-
-    title: str
-    fields: tuple[Field, ...]
-    is_open: bool
+    return _rendered(Field(parameter, value, error))
 
 
 def field_of(parameter: Parameter, outcome: Outcome) -> Field:
@@ -108,19 +113,7 @@ def field_of(parameter: Parameter, outcome: Outcome) -> Field:
     else:
         value = outcome.typed.get(parameter.name, as_text(parameter.default))
     error = "; ".join(e.message for e in outcome.errors if e.name == parameter.name)
-    value = value.encode("utf-8", "replace").decode("utf-8")
-    return _made(parameter, value, error)
-
-
-def _made(parameter: Parameter, value: str, error: str) -> Field:
-    if parameter.kind == "model":
-        return Field(parameter, value, error, _extra(parameter, value), _families(value))
-    missing = _absent(parameter)
-    options = tuple(
-        Option(name, f"{label} (not installed)" if name in missing else label, name == value)
-        for name, label in parameter.choices
-    )
-    return Field(parameter, value, error, options)
+    return Field(parameter, value.encode("utf-8", "replace").decode("utf-8"), error)
 
 
 def _absent(parameter: Parameter) -> frozenset[str]:
@@ -155,18 +148,26 @@ def _option(option: Option) -> str:
     return f'<option value="{escape(option.value)}"{chosen}>{escape(option.label)}</option>'
 
 
-def main_fields(fields: Iterable[Field]) -> list[Field]:
-    """Fields that always show."""
-    return [f for f in fields if not f.parameter.group]
+def main_fields(fields: Iterable[Field]) -> SafeString:
+    """Fields that always show, drawn."""
+    return mark_safe("".join(f.html for f in fields if not f.parameter.group))
 
 
-def groups(fields: Iterable[Field], outcome: Outcome) -> list[Group]:
-    """Fields that fold away, by group in the order they are declared."""
+def groups(fields: Iterable[Field]) -> SafeString:
+    """Fields that fold away, drawn by group in the order they are declared; open where one of them is used or wrong."""
     named: dict[str, list[Field]] = defaultdict(list)
     for field in fields:
         if field.parameter.group:
             named[field.parameter.group].append(field)
-    return [Group(title, tuple(members), any(map(_in_use, members))) for title, members in named.items()]
+    drawn = "".join(_group(title, members) for title, members in named.items())
+    return mark_safe(f"<div>{drawn}</div>" if drawn else "")
+
+
+def _group(title: str, members: list[Field]) -> str:
+    opened = " open" if any(map(_in_use, members)) else ""
+    inside = "".join(f.html for f in members)
+    summary = f"<summary>{escape(title)}</summary>"
+    return f'<details class="more"{opened}>{summary}<div class="stack">{inside}</div></details>'
 
 
 def _in_use(field: Field) -> bool:

@@ -8,13 +8,14 @@ from interview.calculators.formulas.result import Result
 from interview.calculators.formulas.units import number_text
 
 
-def as_markdown(outcome: Outcome, result: Result, link: str) -> str:
-    """Headline, inputs, working and warnings, with the link at the end."""
+def as_markdown(outcome: Outcome, result: Result, expressions: list[str], link: str) -> str:
+    """Headline, inputs, working (`expressions`, one a step) and warnings, with the link at the end."""
     lines = [f"**{outcome.calculator.title}: {result.headline}**", ""]
     lines += [f"- {label}: {value}" for label, value in _inputs(outcome)]
     lines += ["", "| step | working | value |", "|---|---|---:|"]
     lines += [
-        f"| {s.label} | {_cell(s.expression)} | {number_text(s.value)} {s.unit} |" for s in result.steps
+        f"| {s.label} | {_cell(said)} | {number_text(s.value)} {s.unit} |"
+        for s, said in zip(result.steps, expressions, strict=True)
     ]
     lines += [f"\n> {warning}" for warning in result.warnings]
     return "\n".join([*lines, "", link, ""])

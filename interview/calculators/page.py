@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from django.utils.html import escape, format_html
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from interview.calculators import comparison, fields, svg, tables
+from interview.calculators import comparison, fields, markup, svg, tables
 from interview.calculators.formulas.expression import to_mathml, to_text
 from interview.calculators.formulas.models import models
 from interview.calculators.formulas.parameters import Parameter, as_text
 from interview.calculators.formulas.registry import Outcome
-from interview.calculators.formulas.result import Chart, Result, Step, Table
-from interview.calculators.formulas.units import grouped, number_text
+from interview.calculators.formulas.result import Chart, Result
+from interview.calculators.formulas.units import number_text
 from interview.calculators.markdown import as_markdown
-from interview.calculators.scales import reading
 
 LONGEST_QUERY = 1500
-# A table longer than this is cut on the page (a row is some 110 bytes); the JSON has all of it.
-MOST_ROWS = 500
-# An expression longer than this may have to be scrolled on a phone, so the keyboard must reach it.
-WIDE = 16
-
-
-@dataclass(frozen=True, slots=True)
-class ShownTable:
-    """A table with its cells ready."""
-
-    table: Table
-    rows: tuple[tuple[tables.Cell, ...], ...]
-    cut: str = ""
-
-    @property
-    def heads(self) -> list[tables.Cell]:
-        """Column heads, set as their columns are."""
-        numeric = (
-            [cell.is_number for cell in self.rows[0]] if self.rows else [False] * len(self.table.columns)
-        )
-        return [tables.Cell(text, n) for text, n in zip(self.table.columns, numeric, strict=True)]
-
-    @property
-    def body(self) -> SafeString:
-        """The rows; not a template's loop, which took a third of a page's time."""
-        return mark_safe(
-            "".join(f"<tr>{''.join(map(_cell, row, (True, *[False] * len(row))))}</tr>" for row in self.rows)
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +29,13 @@ class ShownChart:
     drawing: SafeString
     title: str
     note: str
-    numbers: ShownTable
+    numbers: markup.ShownTable
 
 
-@dataclass(frozen=True, slots=True)
-class ShownStep:
-    """One line of the working: label, MathML with the numbers filled in, value with unit."""
-
-    label: str
-    mathml: SafeString
-    value: str
-    is_wide: bool
+@cache
+def path_of(slug: str) -> str:
+    """A calculator's address; every page asks a dozen times."""
+    return reverse("calculators:show", args=[slug])
 
 
 def context(outcome: Outcome, link: str) -> dict[str, Any]:
@@ -77,7 +46,8 @@ def context(outcome: Outcome, link: str) -> dict[str, Any]:
         "outcome": outcome,
         "fields": form,
         "main_fields": fields.main_fields(form),
-        "groups": fields.groups(form, outcome),
+        "groups": fields.groups(form),
+        "path": path_of(outcome.calculator.slug),
         "loose_errors": fields.loose_errors(outcome),
         "link": link,
         "frame": _frame(outcome, link),
@@ -97,7 +67,7 @@ def _frame(outcome: Outcome, link: str) -> str:
 
 
 def _drawn(chart: Chart, number: int) -> ShownChart:
-    numbers = _table(chart.table or tables.of_chart(chart))
+    numbers = markup.table(chart.table or tables.of_chart(chart))
     return ShownChart(mark_safe(svg.svg(chart, number)), chart.title, chart.note, numbers)
 
 
@@ -121,41 +91,18 @@ def _formula(outcome: Outcome) -> dict[str, Any]:
 
 
 def _reading(outcome: Outcome, result: Result, link: str) -> dict[str, Any]:
+    expressions = [step.expression for step in result.steps]
     return {
         "result": result,
-        "steps": [_step(step) for step in result.steps],
+        "steps": markup.steps(result.steps, expressions),
         "charts": [_drawn(chart, i) for i, chart in enumerate(result.charts)],
-        "tables": [_table(t) for t in result.tables],
-        "markdown": as_markdown(outcome, result, link),
+        "tables": [markup.table(t) for t in result.tables],
+        "pieces": markup.pieces(result.pieces),
+        "beside": markup.pieces(result.beside),
+        "markdown": as_markdown(outcome, result, expressions, link),
         "title": title(outcome),
         "brief": brief(outcome),
     }
-
-
-def _step(step: Step) -> ShownStep:
-    drawn = mark_safe(to_mathml(step.code, step.names, display="inline"))
-    return ShownStep(step.label, drawn, with_unit(step.value, step.unit), len(step.expression) > WIDE)
-
-
-def with_unit(value: int | float, unit: str) -> str:
-    """A step's value for reading: bytes scale themselves, other units follow the number."""
-    if unit == "bytes" and abs(value) >= 10**6:
-        return f"{number_text(value)} B"
-    return reading(float(value), unit) if unit in ("s", "USD") else f"{number_text(value)} {unit}".strip()
-
-
-def _cell(cell: tables.Cell, is_first: bool) -> str:
-    tag, scope = ("th", ' scope="row"') if is_first else ("td", "")
-    number = ' class="num"' if cell.is_number else ""
-    return f"<{tag}{scope}{number}>{escape(cell.text)}</{tag}>"
-
-
-def _table(table: Table) -> ShownTable:
-    whole = len(table.rows)
-    cut = (
-        f"The first {MOST_ROWS} rows of {grouped(whole)}; the JSON has them all." if whole > MOST_ROWS else ""
-    )
-    return ShownTable(table, tables.cells(table.rows[:MOST_ROWS]), cut)
 
 
 def title(outcome: Outcome) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
-from django.core.cache import cache
 from django.db.models import QuerySet
 
 from interview.accounts.models import User
@@ -14,8 +14,10 @@ from interview.calculators.models import SavedConfiguration, ShareLink
 from interview.questions.models import Question
 from interview.questions.selectors import question_list
 
-QUESTIONS_KEY = "calculators:questions"
 QUESTIONS_SECONDS = 300
+Questions = tuple[tuple[str, str], ...]
+# In the process: asking the broker for every page took longer than drawing the list.
+_questions: tuple[float, dict[str, Questions]] = (0.0, {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,18 +56,25 @@ def kept_get(pk: int, owner: User) -> SavedConfiguration | None:
     return kept(owner).filter(pk=pk).first()
 
 
-def questions_about(slug: str) -> list[tuple[str, str]]:
+def questions_about(slug: str) -> Questions:
     """(id, title) of the bank's questions that use a calculator; looked up once in five minutes for all of them."""
-    found: dict[str, list[tuple[str, str]]] | None = cache.get(QUESTIONS_KEY)
-    if found is None:
+    global _questions
+    until, found = _questions
+    if until < time.monotonic():
         found = _by_calculator(question_list().only("id", "title", "calculators", "topic__id"))
-        cache.set(QUESTIONS_KEY, found, QUESTIONS_SECONDS)
-    return found.get(slug, [])
+        _questions = (time.monotonic() + QUESTIONS_SECONDS, found)
+    return found.get(slug, ())
 
 
-def _by_calculator(questions: QuerySet[Question]) -> dict[str, list[tuple[str, str]]]:
-    found: dict[str, list[tuple[str, str]]] = {}
+def forget_questions() -> None:
+    """Look the questions up anew the next time."""
+    global _questions
+    _questions = (0.0, {})
+
+
+def _by_calculator(questions: QuerySet[Question]) -> dict[str, Questions]:
+    found: dict[str, Questions] = {}
     for question in questions:
         for slug in dict.fromkeys(one["slug"] for one in question.calculators):
-            found.setdefault(slug, []).append((question.pk, question.title))
+            found[slug] = (*found.get(slug, ()), (question.pk, question.title))
     return found

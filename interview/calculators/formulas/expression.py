@@ -87,6 +87,7 @@ def _divided(left: Number, right: Number) -> Number:
     return Fraction(left) / Fraction(right)
 
 
+@lru_cache(maxsize=2048)
 def names_in(code: str) -> tuple[str, ...]:
     """The quantities an expression uses, in the order they are written."""
     found = [n.id for n in ast.walk(parsed(code)) if isinstance(n, ast.Name) and n.id not in FUNCTIONS]

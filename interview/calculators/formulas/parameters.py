@@ -25,9 +25,9 @@ T = TypeVar("T")
 N = TypeVar("N", int, float)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """One input: its name in page, link, JSON and command line, and what it may hold."""
+    """One input: its name in page, link, JSON and command line, and what it may hold. There is one object of each."""
 
     name: str
     kind: str

@@ -40,18 +40,17 @@ TOO_FAR = "is too large or too small to compute with, beside the other numbers: 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One request to a calculator: the inputs and result, or the errors, and what was typed either way."""
+    """One request to a calculator: the inputs and result, or the errors, and what was typed either way.
+
+    `query` is the canonical one; empty where the input was refused.
+    """
 
     calculator: Calculator
     typed: dict[str, str]
     inputs: Any = None
     result: Result | None = None
     errors: tuple[FieldError, ...] = field(default=())
-
-    @property
-    def query(self) -> str:
-        """The canonical query; empty where the input was refused."""
-        return canonical_query(self.inputs) if self.result else ""
+    query: str = ""
 
     def to_dict(self, url: str) -> dict[str, Any]:
         """The JSON contract. Only for an outcome with a result."""
@@ -104,7 +103,8 @@ def run(calculator: Calculator, given: Mapping[str, Any]) -> Outcome:
         if twice:
             raise InputErrors(*twice)
         inputs: Any = parse(calculator.inputs, calculator.prepare(typed))
-        return Outcome(calculator, typed, inputs, _computed(calculator, inputs))
+        result = _computed(calculator, inputs)
+        return Outcome(calculator, typed, inputs, result, query=canonical_query(inputs))
     except InputErrors as wrong:
         return Outcome(calculator, typed, errors=wrong.errors)
 

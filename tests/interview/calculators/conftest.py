@@ -12,6 +12,7 @@ from hypothesis import settings
 from engine.llm import Engine
 from engine.registry import DEFAULT_DIR
 from interview.calculators.page_cache import PAGES
+from interview.calculators.selectors import forget_questions
 
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")
@@ -28,3 +29,4 @@ def engine() -> Iterator[Engine]:
 def _no_kept_pages() -> None:
     """Each test sees pages made for it."""
     PAGES.clear()
+    forget_questions()

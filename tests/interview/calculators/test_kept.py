@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 
 from interview.accounts.models import User
@@ -111,7 +110,7 @@ def test_every_calculator_belongs_to_a_question(bank: Bank) -> None:
 
 
 def test_queries(client: Client, owner_client: Client, bank: Bank, django_assert_num_queries: Any) -> None:
-    cache.clear()
+    selectors.forget_questions()
     with django_assert_num_queries(1):  # the questions, for everybody, once in five minutes
         client.get(KV)
     with django_assert_num_queries(0):
