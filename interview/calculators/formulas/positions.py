@@ -1,10 +1,4 @@
-"""Rotary positions: angles, what a query and key see of their distance, and how scaling stretches it.
-
-Pair i of a head of width d turns by position x base^(-2i/d) (Su et al., arXiv 2104.09864). Linear scaling divides
-positions by the factor (arXiv 2306.15595); NTK-aware scaling raises the base to base x factor^(d/(d-2)); YaRN
-interpolates slow pairs only, with the ramp of its paper from 1 to 32 turns over the old context (arXiv 2309.00071;
-libraries ramp over the number of the pair instead, which differs a little inside the ramp).
-"""
+"""Rotary positions: angles, what a query and key see of their distance, and how scaling stretches it."""
 
 from __future__ import annotations
 
@@ -23,10 +17,10 @@ from interview.calculators.formulas.result import (
     Working,
     program,
 )
+from interview.calculators.formulas.rotary import FAST_TURNS, FLAT, SLOW_TURNS, Stretch, frequencies
 from interview.calculators.formulas.units import grouped, number_text
 
 SAMPLES = 120
-FAST_TURNS, SLOW_TURNS = 32.0, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,36 +35,35 @@ class PositionInputs:
     scaling: str = choice(
         "none",
         "Scaling",
-        [("none", "none"), ("linear", "linear"), ("ntk", "NTK"), ("yarn", "YaRN")],
+        [
+            ("none", "none"),
+            ("linear", "linear"),
+            ("ntk", "NTK"),
+            ("dynamic", "dynamic NTK"),
+            ("yarn", "YaRN"),
+        ],
         segmented=True,
     )
     factor: float = real(4.0, "Factor", low=1.0, high=1e4, group="Scaling")
     context: int = whole(4096, "Trained context", unit="tokens", high=10**8, group="Scaling")
+    ramp: str = choice(
+        "pair",
+        "YaRN ramps over",
+        [("pair", "pairs (transformers, vLLM, llama.cpp)"), ("turns", "turns (the paper)")],
+        group="Scaling",
+    )
     reach: int = whole(512, "Distances drawn", unit="tokens", low=8, high=10**7, group="Picture")
-
-
-def frequencies(head_dim: int, base: float, scaling: str, factor: float, context: int) -> list[float]:
-    """Radians a token for every pair, after scaling."""
-    if scaling == "ntk" and head_dim > 2:
-        base = base * factor ** (head_dim / (head_dim - 2))
-    plain = [base ** (-2 * i / head_dim) for i in range(head_dim // 2)]
-    if scaling == "linear":
-        return [w / factor for w in plain]
-    if scaling == "yarn":
-        return [_yarn(w, factor, context) for w in plain]
-    return plain
-
-
-def _yarn(frequency: float, factor: float, context: int) -> float:
-    """Keep what turns often within the trained context, interpolate what hardly turns, ramp in between."""
-    turns = context * frequency / (2 * math.pi)
-    keep = min(1.0, max(0.0, (turns - SLOW_TURNS) / (FAST_TURNS - SLOW_TURNS)))
-    return frequency * (keep + (1 - keep) / factor)
 
 
 def score(distance: float, turning: list[float]) -> float:
     """q . k over head_dim / 2 for equal unit pairs `distance` apart: 1 at the same place."""
-    return math.fsum(math.cos(distance * w) for w in turning) / len(turning)
+    return math.fsum(map(math.cos, [distance * w for w in turning])) / len(turning)
+
+
+def stretch_of(inputs: PositionInputs) -> Stretch:
+    """The scaling asked for; the length so far is the further position's."""
+    length = max(inputs.query, inputs.key) + 1
+    return Stretch(inputs.scaling, inputs.factor, inputs.context, length, inputs.ramp)
 
 
 def positions(inputs: PositionInputs) -> Result:
@@ -79,7 +72,7 @@ def positions(inputs: PositionInputs) -> Result:
         raise refuse("head_dim", "is odd: rotary positions turn pairs, so it must be even")
     if inputs.pair >= inputs.head_dim // 2:
         raise refuse("pair", f"is beyond the last pair, {inputs.head_dim // 2 - 1}")
-    turning = frequencies(inputs.head_dim, inputs.base, inputs.scaling, inputs.factor, inputs.context)
+    turning = frequencies(inputs.head_dim, inputs.base, stretch_of(inputs))
     distance = inputs.query - inputs.key
     working = _working(inputs, turning)
     value = score(distance, turning)
@@ -114,13 +107,10 @@ def positions(inputs: PositionInputs) -> Result:
 def _working(inputs: PositionInputs, turning: list[float]) -> Working:
     working = Working()
     working.given(base=inputs.base, pair=inputs.pair, head_dim=inputs.head_dim, factor=inputs.factor)
-    if inputs.scaling == "ntk" and inputs.head_dim > 2:
-        working.step(
-            "new_base", "Base after NTK scaling", "base * factor ** (head_dim / (head_dim - 2))", "base"
-        )
-        working.step("frequency", "Turn a token", "new_base ** (-2 * pair / head_dim)", "radians")
-    else:
-        working.step("frequency", "Turn a token", "base ** (-2 * pair / head_dim)", "radians")
+    code = "base"
+    if inputs.scaling in ("ntk", "dynamic") and inputs.head_dim > 2:
+        code = _ntk_step(working, inputs)
+    working.step("frequency", "Turn a token", f"{code} ** (-2 * pair / head_dim)", "radians")
     name = "frequency"
     if inputs.scaling == "linear":
         working.step("scaled", "After linear scaling", "frequency / factor", "radians")
@@ -134,10 +124,30 @@ def _working(inputs: PositionInputs, turning: list[float]) -> Working:
     return working
 
 
+def _ntk_step(working: Working, inputs: PositionInputs) -> str:
+    raised = "factor"
+    if inputs.scaling == "dynamic":
+        working.given(context=inputs.context, length=max(inputs.query, inputs.key) + 1)
+        raised = "(factor * max(length, context) / context - (factor - 1))"
+    code = f"base * {raised} ** (head_dim / (head_dim - 2))"
+    working.step("new_base", "Base after NTK scaling", code, "base")
+    return "new_base"
+
+
 def _yarn_steps(working: Working, inputs: PositionInputs) -> str:
-    working.given(context=inputs.context, two_pi=2 * math.pi)
-    working.step("turns", "Turns within the trained context", "context * frequency / two_pi", "turns")
-    working.step("keep", "Share kept as it is", "min(1, max(0, (turns - 1) / (32 - 1)))", "share")
+    working.given(context=inputs.context, two_pi=2 * math.pi, fast=FAST_TURNS, slow=SLOW_TURNS)
+    if inputs.ramp == "turns":
+        working.step("turns", "Turns within the trained context", "context * frequency / two_pi", "turns")
+        code = "min(1, max(0, (turns - slow) / (fast - slow)))"
+    else:
+        end = "head_dim * log(context / ({} * two_pi)) / (2 * log(base))"
+        code = f"max(0, floor({end.format('fast')}))"
+        working.step("first", "The ramp begins: 32 turns within the trained context", code, "pair")
+        code = f"min(head_dim - 1, ceil({end.format('slow')}))"
+        working.step("last", "and ends: one turn", code, "pair")
+        working.given(flat=0 if working.names["first"] != working.names["last"] else FLAT)
+        code = "1 - min(1, max(0, (pair - first) / (last - first + flat)))"
+    working.step("keep", "Share kept as it is", code, "share")
     working.step("scaled", "After YaRN", "frequency * (keep + (1 - keep) / factor)", "radians")
     return "scaled"
 
@@ -157,6 +167,10 @@ def _warnings(inputs: PositionInputs, turning: list[float]) -> tuple[str, ...]:
         said.append(
             "Linear scaling blurs neighbours: one token apart turns fast pairs by less than they were trained on."
         )
+    if inputs.scaling == "dynamic":
+        said.append(
+            "Dynamic NTK changes every angle as the text grows: keys cached before were turned by others."
+        )
     said.append(
         "The score takes query and key as equal; a trained head weights its pairs, so only the shape carries over."
     )
@@ -175,10 +189,10 @@ def _by_distance(inputs: PositionInputs, turning: list[float]) -> Chart:
     name = "rotary" if inputs.scaling == "none" else f"rotary, {inputs.scaling}"
     series = [Series(name, tuple((float(d), max(0.0, score(d, turning))) for d in marks))]
     if inputs.scaling != "none":
-        plain = frequencies(inputs.head_dim, inputs.base, "none", 1.0, inputs.context)
+        plain = frequencies(inputs.head_dim, inputs.base, Stretch())
         series.append(Series("without scaling", tuple((float(d), max(0.0, score(d, plain))) for d in marks)))
     else:
-        sinusoidal = frequencies(inputs.head_dim, 10_000.0, "none", 1.0, inputs.context)
+        sinusoidal = frequencies(inputs.head_dim, 10_000.0, Stretch())
         series.append(Series("sinusoidal", tuple((float(d), max(0.0, score(d, sinusoidal))) for d in marks)))
     now = float(abs(inputs.query - inputs.key))
     note = "Scores below zero are drawn at zero; the table of pairs below has the wavelengths."

@@ -10,6 +10,7 @@ from __future__ import annotations
 import bisect
 import math
 import random
+from collections import Counter
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -92,6 +93,10 @@ def _filter_k(logits: list[float], settings: Settings) -> tuple[str, list[float]
     if not settings.top_k:
         return "", logits
     kept = set(_ranked(logits)[: settings.top_k])
+    if settings.order == "temperature_first":
+        # transformers drops what is below the k-th, so equals of the k-th stay; llama.cpp keeps k.
+        least = min(logits[i] for i in kept)
+        kept = {i for i, z in enumerate(logits) if z >= least}
     return f"top-k {settings.top_k}", [z if i in kept else -math.inf for i, z in enumerate(logits)]
 
 
@@ -128,6 +133,7 @@ def draw(probabilities: tuple[float, ...], draws: int, seed: int) -> list[int]:
     edges = list(accumulate(probabilities))
     counts = [0] * len(probabilities)
     last = max(i for i, p in enumerate(probabilities) if p > 0)
-    for _ in range(draws):
-        counts[min(bisect.bisect_right(edges, dice.random() * edges[-1]), last)] += 1
+    roll, whole, place = dice.random, edges[-1], bisect.bisect_right
+    for i, drawn in Counter([place(edges, roll() * whole) for _ in range(draws)]).items():
+        counts[min(i, last)] += drawn
     return counts

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interview.calculators.formulas.bpe import encode, train
-from interview.calculators.formulas.positions import frequencies, score
+from interview.calculators.formulas.positions import score
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, run
+from interview.calculators.formulas.rotary import Stretch, frequencies
 from interview.calculators.formulas.sampling_steps import Settings, draw, stages
 
 ROWS = json.loads((Path(__file__).parents[2] / "data" / "calculator_cases.json").read_text("utf-8"))
@@ -140,10 +142,10 @@ def test_penalties_need_known_words() -> None:
     st.integers(1, 128),
     st.integers(0, 10**5),
     st.integers(0, 10**5),
-    st.sampled_from(["none", "linear", "ntk", "yarn"]),
+    st.sampled_from(["none", "linear", "ntk", "dynamic", "yarn"]),
 )
 def test_only_the_distance_counts(half: int, query: int, key: int, scaling: str) -> None:
-    turning = frequencies(2 * half, 10_000.0, scaling, 4.0, 4096)
+    turning = frequencies(2 * half, 10_000.0, Stretch(scaling, 4.0, 4096, 9000))
     assert len(turning) == half and all(w > 0 for w in turning)
     direct = sum(
         math.cos(query * w) * math.cos(key * w) + math.sin(query * w) * math.sin(key * w) for w in turning
@@ -153,10 +155,9 @@ def test_only_the_distance_counts(half: int, query: int, key: int, scaling: str)
 
 
 def test_scaling_stretches() -> None:
-    plain = frequencies(128, 10_000.0, "none", 1.0, 4096)
-    linear = frequencies(128, 10_000.0, "linear", 4.0, 4096)
-    yarn = frequencies(128, 10_000.0, "yarn", 4.0, 4096)
-    ntk = frequencies(128, 10_000.0, "ntk", 4.0, 4096)
+    plain, linear, yarn, ntk = (
+        frequencies(128, 10_000.0, Stretch(way, 4.0, 4096)) for way in ("none", "linear", "yarn", "ntk")
+    )
     assert linear == [w / 4 for w in plain]
     assert yarn[0] == plain[0] and yarn[-1] == pytest.approx(plain[-1] / 4)
     assert ntk[0] == plain[0] and ntk[-1] == pytest.approx(plain[-1] / 4)
@@ -165,34 +166,67 @@ def test_scaling_stretches() -> None:
     assert got["angle_radians"] == 3
 
 
-def reference(kind: str) -> list[float]:
-    """What the transformers library computes for a head of 128, base 10,000, factor 4 over 4,096 tokens."""
+def reference(kind: str, head: int, base: float, by: Stretch) -> list[float]:
+    """What the transformers library computes for this head."""
     import torch
     from transformers import LlamaConfig
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
-    scaled: dict[str, Any] = {"rope_type": kind, "factor": 4.0, "rope_theta": 10_000.0}
-    scaled |= {"original_max_position_embeddings": 4096} if kind == "yarn" else {}
+    scaled: dict[str, Any] = {"rope_type": kind, "factor": by.factor, "rope_theta": base}
+    scaled |= {"original_max_position_embeddings": by.context} if kind == "yarn" else {}
     config = LlamaConfig(
-        hidden_size=1024,
+        hidden_size=8 * head,
         num_attention_heads=8,
-        head_dim=128,
-        max_position_embeddings=16_384,
+        head_dim=head,
+        max_position_embeddings=by.context,
         rope_parameters=scaled,
     )
-    return list(ROPE_INIT_FUNCTIONS[kind](config, torch.device("cpu"))[0].tolist())
+    made = ROPE_INIT_FUNCTIONS[kind](config, torch.device("cpu"), seq_len=by.length)
+    return list(made[0].tolist())
 
 
-def test_linear_scaling_agrees_with_the_transformers_library() -> None:
-    assert reference("linear") == pytest.approx(frequencies(128, 10_000.0, "linear", 4.0, 4096), rel=1e-5)
+@pytest.mark.parametrize("kind", ["linear", "dynamic", "yarn"])
+@pytest.mark.parametrize(
+    ("head", "base", "by"),
+    [
+        (128, 10_000.0, Stretch("", 4.0, 4096, 16_384)),
+        (64, 150_000.0, Stretch("", 32.0, 4096, 100_000)),
+        (128, 1_000_000.0, Stretch("", 4.0, 32_768, 5)),
+        (256, 500_000.0, Stretch("", 8.0, 8192, 9000)),
+        (32, 10_000.0, Stretch("", 2.0, 100, 150)),
+        (2, 10_000.0, Stretch("", 3.0, 2048, 2048)),
+        (64, 10.0, Stretch("", 4.0, 4, 64)),
+    ],
+)
+def test_scaling_agrees_with_the_transformers_library(kind: str, head: int, base: float, by: Stretch) -> None:
+    if kind == "dynamic" and head == 2:
+        return  # the library divides by head - 2
+    ours = frequencies(head, base, replace(by, way=kind))
+    assert reference(kind, head, base, by) == pytest.approx(ours, rel=2e-5)
 
 
-def test_yarn_agrees_with_the_transformers_library_outside_the_ramp() -> None:
-    # The paper ramps over turns, the library over the pair's place: they meet where the ramp begins and ends.
-    theirs, ours = reference("yarn"), frequencies(128, 10_000.0, "yarn", 4.0, 4096)
-    ramp = [i for i, (a, b) in enumerate(zip(theirs, ours, strict=True)) if abs(a - b) > 1e-5 * a]
+@pytest.mark.parametrize("ramp", ["pair", "turns"])
+@pytest.mark.parametrize("scaling", ["linear", "ntk", "dynamic", "yarn"])
+def test_the_working_turns_as_the_head_does(scaling: str, ramp: str) -> None:
+    for pair in (0, 20, 30, 63):
+        asked_for = {"scaling": scaling, "ramp": ramp, "query": 9000, "key": 8999, "pair": pair}
+        outcome = asked("positions", **asked_for)
+        assert outcome.result
+        got = outcome.result.results
+        assert got["angle_radians"] == pytest.approx(got["frequency_radians_per_token"], rel=1e-9)
+
+
+def test_yarn_of_the_paper_differs_inside_the_ramp_alone() -> None:
+    pairs = frequencies(128, 10_000.0, Stretch("yarn", 4.0, 4096))
+    turns = frequencies(128, 10_000.0, Stretch("yarn", 4.0, 4096, ramp="turns"))
+    ramp = [i for i, (a, b) in enumerate(zip(pairs, turns, strict=True)) if abs(a - b) > 1e-9 * a]
     assert 0 < len(ramp) < 40 and ramp == list(range(ramp[0], ramp[-1] + 1))
-    assert all(abs(theirs[i] - ours[i]) < 0.5 * theirs[i] for i in ramp)
+
+
+def test_top_k_keeps_equals_of_the_last_as_transformers_does() -> None:
+    drinks = {"values": "a 0.4, b 0.2, c 0.2, d 0.2", "top_k": 2}
+    assert results("sampling", **drinks)["kept_tokens"] == 4
+    assert results("sampling", **drinks, order="temperature_last")["kept_tokens"] == 2
 
 
 @pytest.mark.parametrize(
