@@ -34,7 +34,7 @@ def pinned(outcome: Outcome, queries: list[str]) -> tuple[list[Outcome], list[Fi
         if len(found) == MOST or looked == LOOKED:
             said += _beyond({q for q in queries[looked:] if q not in queries[:looked]} - set(found))
             break
-        other = run(outcome.calculator, QueryDict(query))
+        other = run(outcome.calculator, QueryDict(query), at_once=True)
         if other.result:
             found[other.query] = other
         else:

@@ -18,7 +18,7 @@ from interview.calculators.views import calculator_or_404, respond, wants_fragme
 def create(request: HttpRequest) -> HttpResponse:
     """A short link for `slug` and `query`; the answer shows it with its delete link, once."""
     calculator = calculator_or_404(request.POST.get("slug", ""))
-    outcome = run(calculator, QueryDict(request.POST.get("query", "")))
+    outcome = run(calculator, QueryDict(request.POST.get("query", "")), at_once=True)
     if outcome.errors:
         return respond(request, outcome)
     try:
@@ -46,7 +46,7 @@ def open_link(request: HttpRequest, link_id: str) -> HttpResponse:
     if len(link.query) <= LONGEST_QUERY:
         return redirect(f"{reverse('calculators:show', args=[link.slug])}?{link.query}")
     path = reverse("calculators:open", args=[link.pk])
-    return respond(request, run(find(link.slug), QueryDict(link.query)), short=path)
+    return respond(request, run(find(link.slug), QueryDict(link.query), at_once=True), short=path)
 
 
 @require_http_methods(["GET", "POST"])

@@ -67,9 +67,7 @@ def table(given: Table) -> ShownTable:
 
 def _row(row: tuple[tables.Cell, ...]) -> str:
     first, *rest = row
-    cells = "".join(
-        f'<td{NUMBER if cell.is_number else ""}>{escape(cell.text)}</td>' for cell in rest
-    )
+    cells = "".join(f"<td{NUMBER if cell.is_number else ''}>{escape(cell.text)}</td>" for cell in rest)
     return f'<tr><th scope="row"{NUMBER if first.is_number else ""}>{escape(first.text)}</th>{cells}</tr>'
 
 
@@ -103,6 +101,7 @@ def pieces(found: Iterable[Piece]) -> SafeString:
     """Tokens as chips."""
     return mark_safe(
         "".join(
-            f'<span class="token {p.css}" data-id="{p.id}" tabindex="0">{escape(p.text)}</span>' for p in found
+            f'<span class="token {p.css}" data-id="{p.id}" tabindex="0">{escape(p.text)}</span>'
+            for p in found
         )
     )

@@ -61,7 +61,7 @@ def card_of(request: HttpRequest, outcome: Outcome, *, is_short: bool = False) -
 @cache
 def _at_first() -> tuple[Outcome, ...]:
     """What each calculator says before anything is typed: decided by the code alone, so computed once a process."""
-    return tuple(run(c, {}) for c in CALCULATORS.values())
+    return tuple(run(c, {}, at_once=True) for c in CALCULATORS.values())
 
 
 @require_safe
@@ -107,11 +107,14 @@ def show(request: HttpRequest, slug: str) -> HttpResponse:
     if (known := PAGES.get(request)) is not None:
         return known
     given = request.POST if request.method == "POST" else request.GET
-    outcome = run(calculator_or_404(slug), asked(given))
+    # A page that a form was sent for can't ask again by itself: it waits.
+    at_once = request.method != "POST" or wants_fragment(request)
+    outcome = run(calculator_or_404(slug), asked(given), at_once=at_once)
     others, left_out = comparison.pinned(outcome, given.getlist("vs"))
     extra = {"loose_errors": [*loose_errors(outcome), *left_out]}
     response = respond(request, outcome, embed=given.get("embed") == "1", others=others, extra=extra)
-    PAGES.put(request, response)
+    if outcome.result and not outcome.result.pending:
+        PAGES.put(request, response)
     return response
 
 
@@ -197,7 +200,7 @@ def _own_query(outcome: Outcome) -> str:
 @require_safe
 def card_png(request: HttpRequest, slug: str) -> HttpResponse:
     """The preview card of the query."""
-    outcome = run(calculator_or_404(slug), asked(request.GET))
+    outcome = run(calculator_or_404(slug), asked(request.GET), at_once=True)
     response = HttpResponse(card.png(outcome, page.brief(outcome)), content_type="image/png")
     response["Cache-Control"] = "no-store" if outcome.errors else "public, max-age=86400"
     return response

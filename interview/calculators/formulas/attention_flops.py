@@ -7,6 +7,7 @@ Two FLOPs a multiply-add. Linear layers: 2 x matrix weights x tokens. Scores and
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from interview.calculators.formulas.models import Geometry
 from interview.calculators.formulas.weights import token_matrices
@@ -44,6 +45,7 @@ class Scored:
         return 2 * pairs * self.heads * self.width * self.layers
 
 
+@lru_cache(maxsize=256)
 def scored(model: Geometry) -> tuple[Scored, ...]:
     """The attention of a model, by kind of layer."""
     if model.mla:

@@ -38,6 +38,8 @@ class Calculator:
     presets: tuple[Preset, ...] = ()
     prepare: Callable[[dict[str, str]], dict[str, str]] = dict
     from_config: Callable[[str], ConfigReading] | None = None
+    # The same without what takes seconds the first time; the result names it as pending.
+    at_once: Callable[[Any], Result] | None = None
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

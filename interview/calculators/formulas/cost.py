@@ -182,13 +182,9 @@ def _parts(inputs: CostInputs, counts: Counts, rates: Rates) -> Chart:
 def _by_output(inputs: CostInputs) -> Chart:
     top = max(2 * inputs.output_tokens, 24)
     lengths = sorted({top * i // 24 for i in range(25)} | {inputs.output_tokens})
-    points = []
-    for n in lengths:
-        changed = replace(inputs, output_tokens=n)
-        counts = counts_of(changed)
-        points.append(
-            (float(n), float(total_of(changed, counts, rates_of(changed, counts)) * inputs.requests))
-        )
+    # The tier and every other part depend on the input alone, so the bill is a straight line.
+    none, one = (_month(replace(inputs, output_tokens=n)) for n in (0, 1))
+    points = [(float(n), float(none + n * (one - none))) for n in lengths]
     return Chart(
         "line",
         "A month by length of the answer",
@@ -198,6 +194,11 @@ def _by_output(inputs: CostInputs) -> Chart:
         "USD",
         now=float(inputs.output_tokens),
     )
+
+
+def _month(inputs: CostInputs) -> Fraction:
+    counts = counts_of(inputs)
+    return total_of(inputs, counts, rates_of(inputs, counts)) * inputs.requests
 
 
 def _wrong(inputs: CostInputs, counts: Counts, rates: Rates, request: Fraction) -> Table:
@@ -228,8 +229,7 @@ def _savings(inputs: CostInputs, request: Fraction) -> Table:
             replace(inputs, batch_discount=max(0.5, inputs.batch_discount)),
         ),
     ):
-        counts = counts_of(changed)
-        month = total_of(changed, counts, rates_of(changed, counts)) * changed.requests
+        month = _month(changed)
         saved = request * inputs.requests - month
         rows.append((name, round(float(month), 2), round(float(saved), 2)))
     return Table("What would save money", ("change", "USD a month", "saved (USD)"), tuple(rows))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from interview.calculators.formulas.kv_dtypes import KvDtype
 from interview.calculators.formulas.models import Geometry, Mla
@@ -72,6 +73,7 @@ class KvGeometry:
         return any(g.window for g in self.groups)
 
 
+@lru_cache(maxsize=256)
 def of_model(model: Geometry) -> KvGeometry:
     """The cached geometry of a registered model."""
     return KvGeometry(

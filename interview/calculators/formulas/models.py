@@ -93,9 +93,9 @@ class Block:
     embedding_norm: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
-    """One model's shape, in the field names of its config."""
+    """One model's shape, in the field names of its config. Each is one object, so what follows from it can be kept."""
 
     id: str
     name: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from math import log10
 from typing import Any
@@ -96,23 +96,27 @@ def find(slug: str) -> Calculator:
     return CALCULATORS[slug]
 
 
-def run(calculator: Calculator, given: Mapping[str, Any]) -> Outcome:
-    """Read, check and compute. Never raises for bad input: the outcome holds the errors."""
+def run(calculator: Calculator, given: Mapping[str, Any], *, at_once: bool = False) -> Outcome:
+    """Read, check and compute. Never raises for bad input: the outcome holds the errors.
+
+    `at_once` leaves out what takes seconds the first time, and the result names it.
+    """
     typed, twice = flatten(given)
     try:
         if twice:
             raise InputErrors(*twice)
         inputs: Any = parse(calculator.inputs, calculator.prepare(typed))
-        result = _computed(calculator, inputs)
+        compute = calculator.at_once if at_once and calculator.at_once else calculator.compute
+        result = _computed(compute, inputs)
         return Outcome(calculator, typed, inputs, result, query=canonical_query(inputs))
     except InputErrors as wrong:
         return Outcome(calculator, typed, errors=wrong.errors)
 
 
-def _computed(calculator: Calculator, inputs: Any) -> Result:
+def _computed(compute: Callable[[Any], Result], inputs: Any) -> Result:
     """The result. Raises InputErrors for a value so large or small that the arithmetic does not hold it."""
     try:
-        result = calculator.compute(inputs)
+        result: Result | None = compute(inputs)
     except ArithmeticError:
         result = None
     if result is None or not result.is_finite:

@@ -133,6 +133,8 @@ class Result:
     beside_label: str = ""
     formula: str = ""
     formula_names: Mapping[str, Number] | None = None
+    # What is still being worked out elsewhere; asked again a moment later the result has more of it.
+    pending: tuple[str, ...] = ()
 
     @property
     def is_finite(self) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
 from interview.calculators.formulas.heap import give_back
+
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -22,6 +25,9 @@ class Shelf(Generic[T]):
         self._reading = threading.Lock()
         self._lock = threading.Lock()
         self._timer: threading.Timer | None = None
+        self._wanted: dict[str, None] = {}
+        self._failed: set[str] = set()
+        self._reader: threading.Thread | None = None
 
     def get(self, name: str) -> T:
         """The value, read if it isn't held. Raises what reading raises."""
@@ -31,6 +37,37 @@ class Shelf(Generic[T]):
         with self._reading:
             held = self._touched(name)
             return held if held is not None else self._kept(name, self._read(name))
+
+    def soon(self, names: Iterable[str]) -> frozenset[str]:
+        """Those of these that aren't held yet: they are read one after another, beside whatever goes on.
+
+        One whose file can't be read is not waited for: `get` says what is wrong with it.
+        """
+        with self._lock:
+            missing = [n for n in names if n not in self._held and n not in self._failed]
+            self._wanted |= dict.fromkeys(missing)
+            if self._wanted and self._reader is None:
+                self._reader = threading.Thread(target=self._read_wanted, daemon=True)
+                self._reader.start()
+        return frozenset(missing)
+
+    def _read_wanted(self) -> None:
+        while (name := self._next()) is not None:
+            try:
+                self.get(name)
+            except Exception:
+                # Whoever asks for it by name gets this error; here nobody would see it.
+                logger.warning("%s could not be read", name, exc_info=True)
+                self._failed.add(name)
+            with self._lock:
+                self._wanted.pop(name, None)
+
+    def _next(self) -> str | None:
+        with self._lock:
+            name = next(iter(self._wanted), None)
+            if name is None:
+                self._reader = None
+            return name
 
     def names(self) -> frozenset[str]:
         """What is held now."""

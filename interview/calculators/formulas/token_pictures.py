@@ -65,18 +65,20 @@ def _origin(found: Tokens, n: int) -> str:
     return f"{kind}, control" if found.controls[n] else kind
 
 
-def counts(compare: str, chosen: str, wanted: Wanted, found: Tokens) -> list[Table]:
-    """The same text by every tokenizer here, or where one other splits it differently."""
+def counts(compare: str, chosen: str, wanted: Wanted, found: Tokens, waiting: frozenset[str]) -> list[Table]:
+    """The same text by every tokenizer here but those waited for, or where one other splits it differently."""
     if compare == "all":
-        return [_all(chosen, wanted, found)]
+        return [_all(chosen, wanted, found, waiting)]
     if compare in ("none", chosen) or wanted.is_chat:
         return []
     return [_difference(chosen, compare, wanted)]
 
 
-def _all(chosen: str, wanted: Wanted, found: Tokens) -> Table:
+def _all(chosen: str, wanted: Wanted, found: Tokens, waiting: frozenset[str]) -> Table:
     rows, without = [], []
     for name, vocabulary in vocabularies().items():
+        if name in waiting:
+            continue
         if wanted.is_chat and not encoding(name).template:
             without.append(name)
             continue

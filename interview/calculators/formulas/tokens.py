@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from interview.calculators.formulas.encodings import Loaded, encoding, vocabularies
+from interview.calculators.formulas.encodings import SHELF, Loaded, encoding, vocabularies
 from interview.calculators.formulas.expression import tidy
 from interview.calculators.formulas.parameters import choice, flag, real, refuse, text, whole
 from interview.calculators.formulas.result import Headline, Piece, Result, Value, Working, program
@@ -32,7 +32,7 @@ class TokensInputs:
     compare: str = choice(
         "none",
         "Beside it",
-        [("none", "none"), ("all", "all of them (the first time takes seconds)"), *CHOICES],
+        [("none", "none"), ("all", "all of them"), *CHOICES],
     )
     special: str = choice(
         "text",
@@ -62,14 +62,24 @@ class TokensInputs:
 
 def tokens(inputs: TokensInputs) -> Result:
     """Exact counts. Raises InputErrors where control tokens are refused, a chat has no roles, or files are missing."""
+    return _named(inputs, frozenset())
+
+
+def tokens_at_once(inputs: TokensInputs) -> Result:
+    """The same without tokenizers that are still to be read: those are read meanwhile, and named as pending."""
+    every = vocabularies() if inputs.compare == "all" else ()
+    return _named(inputs, SHELF.soon(name for name in every if name != inputs.encoding))
+
+
+def _named(inputs: TokensInputs, waiting: frozenset[str]) -> Result:
     try:
-        return _counted(inputs)
+        return _counted(inputs, waiting)
     except FilesMissing as missing:
         field = "compare" if inputs.encoding in vocabularies() else "encoding"
         raise refuse(field, str(missing)) from missing
 
 
-def _counted(inputs: TokensInputs) -> Result:
+def _counted(inputs: TokensInputs, waiting: frozenset[str]) -> Result:
     loaded, wanted = encoding(inputs.encoding), _wanted(inputs)
     _refuse(inputs, loaded)
     found = stream(inputs.encoding, wanted)
@@ -93,7 +103,7 @@ def _counted(inputs: TokensInputs) -> Result:
         charts=(rules_chart(results),),
         tables=(
             rules_table(results),
-            *counts(inputs.compare, inputs.encoding, wanted, found),
+            *counts(inputs.compare, inputs.encoding, wanted, found, waiting),
             token_table(found, data),
             *nfc_table(inputs.text),
         ),
@@ -101,6 +111,7 @@ def _counted(inputs: TokensInputs) -> Result:
         pieces=_pieces(loaded, found, _places(encoding(inputs.compare), other) if other else None),
         beside=_pieces(encoding(inputs.compare), other, _places(loaded, found)) if other else (),
         beside_label=inputs.compare if other else "",
+        pending=tuple(v.title for name, v in vocabularies().items() if name in waiting),
     )
 
 

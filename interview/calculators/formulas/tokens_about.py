@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interview.calculators.formulas.calculator import Calculator, Preset
-from interview.calculators.formulas.tokens import TokensInputs, tokens
+from interview.calculators.formulas.tokens import TokensInputs, tokens, tokens_at_once
 
 CALCULATOR = Calculator(
     slug="tokens",
@@ -11,6 +11,7 @@ CALCULATOR = Calculator(
     summary="The exact tokens of a text or chat: ids, bytes, pieces, and how far the rules of thumb are off.",
     inputs=TokensInputs,
     compute=tokens,
+    at_once=tokens_at_once,
     formula="content_tokens + template_tokens + image_tokens",
     formula_name="tokens",
     meaning=(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from interview.calculators.formulas.models import Geometry, Mla, Moe
 
@@ -33,9 +34,10 @@ class Part:
         return self.matrix if self.active_matrix is None else self.active_matrix
 
 
-def parts(model: Geometry) -> list[Part]:
+@lru_cache(maxsize=256)
+def parts(model: Geometry) -> tuple[Part, ...]:
     """Every part of the model. Their sum is the parameter count."""
-    return [*_tables(model), *_mixers(model), *_feed_forward(model), *_norms(model)]
+    return (*_tables(model), *_mixers(model), *_feed_forward(model), *_norms(model))
 
 
 def total(model: Geometry) -> int:
@@ -53,6 +55,7 @@ def active(model: Geometry) -> int:
     return sum(p.used for p in parts(model))
 
 
+@lru_cache(maxsize=256)
 def token_matrices(model: Geometry) -> int:
     """Matrix weights one token is multiplied with; the head counts even where it is tied."""
     blocks = sum(p.used_matrix for p in parts(model) if p.group in ("attention", "ffn"))

@@ -8,7 +8,9 @@ import threading
 import time
 
 import pytest
+from django.test import Client
 
+from interview.calculators.formulas import encodings
 from interview.calculators.formulas.shelf import Shelf
 
 MEGABYTE = 1_000_000
@@ -88,3 +90,41 @@ def test_many_who_ask_at_once_read_once() -> None:
         thread.join()
     assert read == ["one"] and len(set(map(id, found))) == 1
     shelf.clear()
+
+
+def test_what_is_wanted_soon_is_read_beside_and_a_failure_isnt_waited_for() -> None:
+    may = threading.Event()
+
+    def reader(name: str) -> object:
+        may.wait(10)
+        if name == "damaged":
+            raise ValueError("damaged")
+        return object()
+
+    shelf = Shelf(reader, 60.0)
+    assert shelf.soon(["a", "damaged", "b"]) == {"a", "damaged", "b"}
+    assert shelf.soon(["a"]) == {"a"}
+    may.set()
+    until = time.monotonic() + 10
+    while shelf.soon(["a", "damaged", "b"]) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert shelf.names() == {"a", "b"}
+    with pytest.raises(ValueError, match="damaged"):
+        shelf.get("damaged")
+
+
+@pytest.mark.django_db
+def test_a_page_of_all_tokenizers_comes_at_once_and_fills_up(client: Client) -> None:
+    encodings.SHELF.clear()
+    query = {"text": "hello", "compare": "all"}
+    first = client.get("/calculators/tokens/", query).content.decode()
+    assert "to go:" in first and 'hx-select="#tables"' in first and 'http-equiv="refresh"' in first
+    until = time.monotonic() + 60
+    while encodings.SHELF.soon(encodings.vocabularies()) and time.monotonic() < until:
+        time.sleep(0.05)
+    last = client.get("/calculators/tokens/", query).content.decode()
+    assert "to go:" not in last and 'http-equiv="refresh"' not in last
+    said = client.get("/api/v1/calculators/tokens", query).json()
+    table = next(t for t in said["tables"] if t["caption"].startswith("The same text"))
+    assert len(table["rows"]) == len(encodings.vocabularies())
+    assert all(str(row[0]) in last for row in table["rows"])
