@@ -25,13 +25,16 @@ def dense_product(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
 
 
 class Bf16Matrix:
-    """y = x W^T + b for many rows. A row's result doesn't depend on how many others there are."""
+    """y = x W^T + b for many rows. A row's result doesn't depend on how many others there are.
 
-    def __init__(self, weight: Tensor) -> None:
+    Not arranged where the compiled kernel multiplies many rows: then it is only read by who wants the plain matrix.
+    """
+
+    def __init__(self, weight: Tensor, *, arrange: bool = True) -> None:
         self._plain: Tensor | None = None
         self._arranged: Tensor | None = None
         self.n_bytes = weight.nbytes
-        if weight.device.type == "cpu" and weight.dtype == torch.bfloat16 and arranges_bf16():
+        if arrange and weight.device.type == "cpu" and weight.dtype == torch.bfloat16 and arranges_bf16():
             self._arranged = torch.ops.mkldnn._reorder_linear_weight(weight)
         else:
             self._plain = weight

@@ -1,5 +1,7 @@
 // Rotary positions, the caches of keys and values, and attention over them, for engine/kernel.c.
 
+#pragma once
+
 #include <string.h>
 
 #include "product.h"
@@ -15,7 +17,7 @@ typedef struct {
 } Layer;
 
 typedef struct {
-    int64_t n_layers, hidden, intermediate, n_heads, n_kv_heads, head_dim, threads;
+    int64_t n_layers, hidden, intermediate, n_heads, n_kv_heads, head_dim, threads, few;
     float floor, head_floor;  // sqrt(n eps) of the norms over the hidden state and over a head
     const float *cos, *sin;   // [context, head_dim]; the sign of the first half lies in sin
     const float *gain;        // [hidden], of the last norm

@@ -12,10 +12,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from engine.arranged import arranges_bf16
 from engine.attention import Views, attend, views_of
 from engine.cache import Arena, KVCache, padded
 from engine.fused import fuse
-from engine.linear import Linear, few
+from engine.kernel import FEW_ROWS, takes
+from engine.linear import Linear
 from engine.lora import Updates, groups, product
 from engine.rope import RopeScaling, rope_tables
 
@@ -148,7 +150,7 @@ class Decoder:
         fp32.
         """
         x = self.embedding[ids].float()
-        if self.fused is None or not few(len(x)):
+        if self.fused is None or not takes(len(x)):
             return self._watched(x, segments, probe)
         if probe:
             # What comes out is still the compiled pass's, to the last bit: a page shows the odds that are drawn from.
@@ -178,8 +180,9 @@ class Decoder:
         return found
 
     def _watched(self, x: Tensor, segments: Sequence[Segment], probe: Probe | None) -> Tensor:
-        """The pass step by step, in torch; where the compiled one takes as many rows, in fp32 between the steps as there."""
-        dtype = torch.float32 if self.fused and few(len(x)) else self.dtype
+        """The pass step by step, in torch; between the steps in fp32 where the compiled one is."""
+        in_bf16 = len(x) > FEW_ROWS and arranges_bf16()
+        dtype = self.dtype if in_bf16 or not self.fused else torch.float32
         cos, sin = self._positions(segments, dtype)
         views = views_of(segments, self.shape.n_kv_heads, together=probe is None)
         changed = groups(segments)

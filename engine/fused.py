@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from engine.kernel import CBatch, CLayer, CMatrix, CModel, compiled
+from engine.kernel import EVERY, FEW_ROWS, CBatch, CLayer, CMatrix, CModel, compiled, wide
 from engine.panels import GROUP
 from engine.rope import rope_tables
 
@@ -31,7 +31,7 @@ class Fused:
         layers = (CLayer * s.n_layers)(*(self._layer(layer) for layer in decoder.layers))
         head = decoder.layers[0].q_norm
         self._model = CModel(
-            s.n_layers, s.hidden_size, s.intermediate_size, s.n_heads, s.n_kv_heads, s.head_dim, 1,
+            s.n_layers, s.hidden_size, s.intermediate_size, s.n_heads, s.n_kv_heads, s.head_dim, 1, FEW_ROWS if wide() else EVERY,
             float(decoder.norm.floor), float(head.floor) if head else 0.0,
             self._pointer(cos), self._pointer(sin), self._pointer(decoder.norm.gain), layers,
         )  # fmt: skip

@@ -12,6 +12,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from engine import kernel
 from engine.arranged import Bf16Matrix
 from engine.decoder import Decoder, Layer, Norm, Shape
 from engine.errors import ModelError
@@ -224,7 +225,9 @@ def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor])
         bias = found.get(f"{key}.bias")
         own = panels(found[f"{key}.panels"], wide[key].shape[0], bias)
         packed, scales = found[f"{key}.packed"], found[f"{key}.scales"]
-        return Int4Linear(packed, scales, Bf16Matrix(wide[key]), bias, panels=own)
+        return Int4Linear(
+            packed, scales, Bf16Matrix(wide[key], arrange=not own or not kernel.wide()), bias, panels=own
+        )
 
     def head_norm(index: int, name: str) -> Norm | None:
         weight = found.get(f"{index}.{name}")
@@ -243,7 +246,7 @@ def _of_tensors(shape: Shape, found: dict[str, Tensor], wide: dict[str, Tensor])
         )
         for i in range(shape.n_layers)
     ]
-    head: Linear | None = panels(found.get("head.panels"), len(wide["head"]))
+    head: Linear | None = panels(found.get("head.panels"), len(wide["head"]), exact=True)
     head = head or Int8Head(wide["head"], found["head.scale"])
     norm = Norm.of(found["norm"], shape.rms_eps)
     return Decoder(shape, found["embedding"], layers, norm, head, torch.bfloat16)

@@ -19,10 +19,14 @@ from pathlib import Path
 
 import torch
 
+from engine.arranged import arranges_bf16
+
 log = logging.getLogger(__name__)
 
 SOURCE = Path(__file__).with_name("kernel.c")
-HEADERS = tuple(SOURCE.with_name(f"{name}.h") for name in ("team", "vectors", "product", "attention"))
+HEADERS = tuple(
+    SOURCE.with_name(f"{name}.h") for name in ("team", "vectors", "product", "attention", "wide", "prompt")
+)
 FLAGS = (
     "-O3",
     "-march=native",
@@ -35,6 +39,10 @@ FLAGS = (
     "-shared",
 )
 SWITCH = "ENGINE_KERNEL"
+# Rows that the products in whole numbers take: a decoding step never has more, so that a request's bits don't depend on its
+# company. More are a piece of a prompt.
+FEW_ROWS = 24
+EVERY = 2**62  # more rows than there are
 
 
 class CMatrix(Structure):
@@ -59,7 +67,7 @@ class CModel(Structure):
 
     _fields_ = (
         ("n_layers", c_int64), ("hidden", c_int64), ("intermediate", c_int64), ("n_heads", c_int64),
-        ("n_kv_heads", c_int64), ("head_dim", c_int64), ("threads", c_int64), ("floor", c_float),
+        ("n_kv_heads", c_int64), ("head_dim", c_int64), ("threads", c_int64), ("few", c_int64), ("floor", c_float),
         ("head_floor", c_float), ("cos", c_void_p), ("sin", c_void_p), ("gain", c_void_p),
         ("layers", POINTER(CLayer)),
     )  # fmt: skip
@@ -88,6 +96,17 @@ def compiled() -> ctypes.CDLL | None:
     except (OSError, subprocess.SubprocessError, AttributeError) as error:
         log.warning("engine/kernel.c could not be compiled, torch's kernels are used instead: %s", error)
         return None
+
+
+def takes(rows: int) -> bool:
+    """True where the library computes so many rows at once: all but a piece of a prompt where oneDNN has faster products."""
+    return rows <= FEW_ROWS or wide() or not arranges_bf16()
+
+
+def wide() -> bool:
+    """True where the library multiplies pieces of a prompt in bf16. With matrix tiles (AMX) oneDNN does it several times faster."""
+    library = compiled()
+    return library is not None and bool(library.kernel_wide()) and not torch.cpu._is_amx_tile_supported()
 
 
 def _fits() -> bool:
@@ -147,8 +166,9 @@ def _processor() -> str:
 
 
 def _declared(library: ctypes.CDLL) -> ctypes.CDLL:
-    library.kernel_product.argtypes = [POINTER(CMatrix), c_void_p, c_int64, c_void_p, c_int64]
+    library.kernel_product.argtypes = [POINTER(CMatrix), c_void_p, c_int64, c_int64, c_void_p, c_int64]
     library.kernel_product.restype = c_int
+    library.kernel_wide.argtypes, library.kernel_wide.restype = [], c_int
     library.kernel_forward.argtypes = [POINTER(CModel), POINTER(CBatch), c_void_p]
     library.kernel_forward.restype = c_int
     return library

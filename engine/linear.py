@@ -8,18 +8,13 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from engine.arranged import Bf16Matrix, Int8Matrix, arranges_bf16, dense_product
+from engine.arranged import Bf16Matrix, Int8Matrix, dense_product
+from engine.kernel import FEW_ROWS, takes, wide
 from engine.panels import Panels, pack4, pack8, panels
 
 GROUP = 32
-# Up to this many rows the int4 kernel is used: a decoding step never has more, so that a request's bits don't depend
-# on its company. (A bf16 product is faster from 9 rows on; see docs/engine.md.)
-INT4_ROWS = 24
-
-
-def few(rows: int) -> bool:
-    """True for as many rows as the compiled kernel takes: all where the CPU has no bf16 products, which are faster."""
-    return rows <= INT4_ROWS or not arranges_bf16()
+# As many rows torch's int4 product takes as well; a bf16 one is faster from 9 rows on (docs/engine.md).
+INT4_ROWS = FEW_ROWS
 
 
 class Linear(Protocol):
@@ -70,7 +65,7 @@ class Int4Linear:
     panels: Panels | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self.panels is not None and few(x.shape[0]):
+        if self.panels is not None and takes(x.shape[0]):
             return self.panels(x).to(x.dtype)
         if x.shape[0] > INT4_ROWS:
             return self.wide(x, self.bias)
@@ -99,7 +94,7 @@ class Int8Linear:
     panels: Panels | None = None
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self.panels is not None and few(x.shape[0]):
+        if self.panels is not None and takes(x.shape[0]):
             return self.panels(x).to(x.dtype)
         if x.shape[0] > INT4_ROWS:
             return self.high(x)
@@ -146,10 +141,14 @@ def pack_int4(q: Tensor, scale: Tensor, minimum: Tensor, bias: Tensor | None = N
     return Int4Linear(
         packed=_packed(q),
         scales=_grouped(scale, minimum + 8 * scale),
-        wide=Bf16Matrix(values.view(q.shape).to(torch.bfloat16)),
+        wide=_wide(values, q),
         bias=bias,
         panels=panels(pack4(q, scale, minimum), q.shape[0], bias),
     )
+
+
+def _wide(values: Tensor, like: Tensor) -> Bf16Matrix:
+    return Bf16Matrix(values.view(like.shape).to(torch.bfloat16), arrange=not wide())
 
 
 def _packed(q: Tensor) -> Tensor:
@@ -176,7 +175,7 @@ def pack_int8(q: Tensor, scale: Tensor, bias: Tensor | None = None) -> Int8Linea
     """Packs q [N, K] in -128..127 with w = scale q, scale [N, K/32] in fp32."""
     whole = q.to(torch.int32)
     high, low = whole >> 4, whole & 15
-    wide = Bf16Matrix((whole.view(*scale.shape, GROUP) * scale[..., None]).view(q.shape).to(torch.bfloat16))
+    wide = _wide(whole.view(*scale.shape, GROUP) * scale[..., None], q)
     return Int8Linear(
         Int4Linear(_packed(high + 8), _grouped(16 * scale, torch.zeros_like(scale)), wide, bias),
         Int4Linear(_packed(low), _grouped(scale, 8 * scale), wide),

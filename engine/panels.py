@@ -7,7 +7,7 @@ import ctypes
 import torch
 from torch import Tensor
 
-from engine.kernel import CMatrix, compiled
+from engine.kernel import EVERY, FEW_ROWS, CMatrix, compiled, wide
 
 GROUP = 32
 PANEL = 32
@@ -49,8 +49,10 @@ def _fp16(values: Tensor) -> Tensor:
 class Panels:
     """y = x W^T + b in fp32 for any number of rows; a row's result doesn't depend on how many there are."""
 
-    def __init__(self, packed: Tensor, n: int, bias: Tensor | None = None) -> None:
+    def __init__(self, packed: Tensor, n: int, bias: Tensor | None = None, *, exact: bool = False) -> None:
+        """With `exact`, many rows too are multiplied in whole numbers."""
         self.packed, self.n = packed, n
+        self.few = FEW_ROWS if wide() and not exact else EVERY
         self.bias = None if bias is None else bias.float().contiguous()
         self.k = packed.shape[1] * GROUP
         bits = 4 if packed.shape[2] == 16 * 32 + 128 else 8
@@ -67,6 +69,7 @@ class Panels:
             ctypes.byref(self.described),
             given.data_ptr(),
             x.shape[0],
+            self.few,
             found.data_ptr(),
             torch.get_num_threads(),
         ):
@@ -79,6 +82,8 @@ class Panels:
         return self.packed.nbytes
 
 
-def panels(packed: Tensor | None, n: int, bias: Tensor | None = None) -> Panels | None:
+def panels(
+    packed: Tensor | None, n: int, bias: Tensor | None = None, *, exact: bool = False
+) -> Panels | None:
     """A matrix for the compiled kernel; None where there is no kernel or nothing is packed."""
-    return Panels(packed, n, bias) if packed is not None and compiled() is not None else None
+    return Panels(packed, n, bias, exact=exact) if packed is not None and compiled() is not None else None

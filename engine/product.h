@@ -9,6 +9,8 @@
 //           scales and 32 minima in fp16: w = scale q + minimum, q in 0..15;
 //   8 bits: 16 pairs x 64 bytes (byte 2 r + c: row r), then 32 scales: w = scale q, q in -128..127.
 
+#pragma once
+
 #include <stdlib.h>
 
 #include "team.h"

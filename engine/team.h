@@ -5,6 +5,8 @@
 // for only if it holds a task. (OpenMP's barriers wait for every thread; under load each of some hundred a token cost
 // milliseconds.)
 
+#pragma once
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>

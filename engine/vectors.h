@@ -1,5 +1,7 @@
 // Vectors of floats and of 16-bit integers, eight or sixteen lanes wide, for engine/kernel.c; and what is computed lane by lane.
 
+#pragma once
+
 #include <immintrin.h>
 #include <math.h>
 #include <stdint.h>

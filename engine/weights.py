@@ -102,7 +102,7 @@ def build_decoder(shape: Shape, get: Get, weight_format: Format, device: torch.d
     head: Linear
     if weight_format in ("int4", "int8"):
         last = embedding if output is None else output
-        head = panels(head_panels(last), last.shape[0]) or Int8Head(*int8_rows(last))
+        head = panels(head_panels(last), last.shape[0], exact=True) or Int8Head(*int8_rows(last))
         placed = embedding.to(dtype)
     else:
         placed = embedding.to(device, dtype)

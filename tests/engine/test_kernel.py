@@ -42,7 +42,9 @@ def drawn(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-def matrix(bits: int, n: int, k: int, bias: Tensor | None = None) -> tuple[Panels, Tensor]:
+def matrix(
+    bits: int, n: int, k: int, bias: Tensor | None = None, *, exact: bool = True
+) -> tuple[Panels, Tensor]:
     """A random matrix in panels and as fp64."""
     rng = torch.Generator().manual_seed(bits)
     scale = (torch.rand(n, k // 32, generator=rng) / 50).half().float()
@@ -51,7 +53,7 @@ def matrix(bits: int, n: int, k: int, bias: Tensor | None = None) -> tuple[Panel
     minimum = -(8 * scale).half().float() if bits == 4 else torch.zeros_like(scale)
     packed = pack4(q, scale, minimum) if bits == 4 else pack8(q, scale)
     weight = q.view(n, -1, 32).double() * scale[..., None].double() + minimum[..., None].double()
-    return Panels(packed, n, bias), weight.view(n, k)
+    return Panels(packed, n, bias, exact=exact), weight.view(n, k)
 
 
 def test_this_machine_has_the_kernel() -> None:
@@ -75,11 +77,25 @@ def test_a_product_is_what_the_stored_numbers_give(bits: int, n: int, rows: int)
 
 
 @pytest.mark.parametrize("bits", [4, 8])
-def test_a_row_has_the_same_bits_in_any_company_and_with_any_threads(bits: int) -> None:
-    own, _ = matrix(bits, 320, 96)
-    x = drawn(70, 96)
+@pytest.mark.parametrize(("n", "rows"), [(32, 25), (70, 37), (96, 130), (576, 300)])
+def test_a_piece_of_a_prompt_is_multiplied_in_bf16_or_better(bits: int, n: int, rows: int) -> None:
+    bias = drawn(n, seed=2)
+    own, weight = matrix(bits, n, 64, bias, exact=False)
+    x = drawn(rows, 64, seed=rows)
+    exact = x.double() @ weight.T + bias.double()
+    # Both factors are rounded to 8 bits; sums are fp32.
+    allowed = 2**-8 * (x.abs().double() @ weight.abs().T) * 1.01 + 1e-5
+    assert bool(((own(x).double() - exact).abs() <= allowed).all())
+
+
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_row_has_the_same_bits_in_any_company_and_with_any_threads(bits: int, exact: bool) -> None:
+    own, _ = matrix(bits, 320, 96, exact=exact)
+    x = drawn(300, 96)
     whole = own(x)
-    for first, last in [(0, 1), (3, 8), (10, 33), (69, 70)]:
+    few = [(0, 1), (3, 8), (10, 33), (69, 70)] if exact else []
+    for first, last in [(0, 25), (40, 299), (251, 290), *few]:
         assert torch.equal(own(x[first:last]), whole[first:last])
     for count in (1, 2, 3, 5):
         torch.set_num_threads(count)
@@ -121,21 +137,26 @@ def watched(decoder: Decoder, ids: Tensor, segments: list[Segment]) -> Tensor:
 
 @pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
 @pytest.mark.parametrize("weight_format", ["int4", "int8"])
-def test_the_pass_in_one_call_agrees_with_the_pass_in_torch(family: str, weight_format: str) -> None:
-    """Grouped heads, biases and norms of heads included; they differ in the order of their sums."""
+@pytest.mark.parametrize("rows", [20, 90])
+def test_the_pass_in_one_call_agrees_with_the_pass_in_torch(
+    family: str, weight_format: str, rows: int
+) -> None:
+    """Grouped heads, biases and norms of heads included; they differ in the order of their sums, and with many rows in
+    where they round to bf16 (the compiled pass is the nearer one to exact products)."""
+    least = 0.9999 if rows <= kernel.FEW_ROWS else 0.99
     decoder = tiny(family, weight_format)
     assert decoder.fused is not None
-    ids = torch.randint(0, 256, (20,), generator=torch.Generator().manual_seed(3))
-    mine, other = decoder.new_cache(64), decoder.new_cache(64)
-    found = decoder.forward(ids, [Segment(mine, 20)])
-    expected = watched(decoder, ids, [Segment(other, 20)])
-    assert mine.length == 20
+    ids = torch.randint(0, 256, (rows,), generator=torch.Generator().manual_seed(3))
+    mine, other = decoder.new_cache(96), decoder.new_cache(96)
+    found = decoder.forward(ids, [Segment(mine, rows)])
+    expected = watched(decoder, ids, [Segment(other, rows)])
+    assert mine.length == rows
     similar = torch.cosine_similarity(found, expected, dim=-1)
-    assert float(similar.min()) > 0.9999, similar
+    assert float(similar.min()) > least, similar
     stored = torch.cosine_similarity(
         mine.data[0, :20].float().flatten(1), other.data[0, :20].float().flatten(1)
     )
-    assert float(stored.min()) > 0.9999
+    assert float(stored.min()) > least
 
 
 def test_what_is_observed_is_what_is_generated(engine: Engine) -> None:
@@ -185,6 +206,21 @@ def test_the_same_bits_however_a_prompt_is_cut_and_with_whom(family: str) -> Non
         both = torch.cat([ids[at : at + 1], ids[9:12]])
         parts.append(decoder.forward(both, [Segment(first, 1), Segment(second, 3)])[:1])
     parts.append(decoder.forward(ids[20:], [Segment(first, 4)]))
+    assert torch.equal(torch.cat(parts), alone)
+
+
+@pytest.mark.parametrize("heads", [{}, {"num_attention_heads": 2, "head_dim": 96}])
+def test_a_long_prompt_gives_the_same_bits_cut_or_whole_and_with_whom(heads: dict[str, int]) -> None:
+    model = oracle("llama", **{**SIZES, **heads}, max_position_embeddings=512)
+    decoder = from_state(model.config.to_dict(), model.state_dict(), "int4", "cpu")
+    ids = torch.randint(0, 256, (330,), generator=torch.Generator().manual_seed(4))
+    alone = decoder.forward(ids, [Segment(decoder.new_cache(330), 330)])
+    cache, other = decoder.new_cache(330), decoder.new_cache(60)
+    parts = [decoder.forward(ids[:128], [Segment(cache, 128)])]
+    both = torch.cat([ids[10:70], ids[128:256]])
+    parts.append(decoder.forward(both, [Segment(other, 60), Segment(cache, 128)])[60:])
+    torch.set_num_threads(3)
+    parts.append(decoder.forward(ids[256:], [Segment(cache, 74)]))
     assert torch.equal(torch.cat(parts), alone)
 
 
