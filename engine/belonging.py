@@ -20,7 +20,8 @@ from engine.held import (
     sides_of,
     unknown,
 )
-from engine.statements import PREPOSITIONS, PRONOUNS, Sides, Statement, Token, finite
+from engine.statements import Sides, Statement
+from engine.word_kinds import PREPOSITIONS, PRONOUNS, Token, finite
 
 YEAR = re.compile(r"1\d{3}|20\d{2}")
 
@@ -63,7 +64,7 @@ def mixed(held: Held) -> str:
     for token in held.unmatched:
         if token.kind == "name" and token.base in held.others:
             acts = before_verb(held.claim, token) and token.base not in held.before
-            if acts or _own(held, "name"):
+            if acts or _own(held, "name") or preposition(held.claim, token):
                 return MIXED
         verb = token.kind == "word" and token.base in held.others and is_verb(held.claim, token)
         if verb and any(is_verb(held.said, rival) for rival in held.rivals):
@@ -80,6 +81,57 @@ def modifier(held: Held) -> str:
         if one in held.unmatched and other in held.rivals:
             return MIXED
     return ""
+
+
+def counted(held: Held) -> str:
+    """ "1.5 GB of disk space" for "1.5 GB of memory"."""
+    for ours, theirs in held.pairs:
+        if ours.value is None:
+            continue
+        mine, said = _of(held.claim, ours), _of(held.said, theirs)
+        if mine is not None and said is not None and mine in held.unmatched and said in held.rivals:
+            return MIXED
+    return ""
+
+
+def _of(statement: Statement, number: Token) -> Token | None:
+    """The word after the "of" or "per" that follows a number and its unit."""
+    at = statement.tokens.index(number)
+    near = statement.tokens[at + 1 : at + 5]
+    of = next((i for i, t in enumerate(near[:3]) if t.text in ("of", "per")), None)
+    return next((t for t in near[of + 1 :] if t.told), None) if of is not None else None
+
+
+def governed(held: Held) -> str:
+    """What follows a preposition, or the same word of the predicate, must not be something else that is spoken of."""
+    for token in held.unmatched:
+        if token.kind != "word" or is_verb(held.claim, token):
+            continue
+        way = preposition(held.claim, token)
+        for rival in held.rivals:
+            if rival.kind != "word" or is_verb(held.said, rival) or clash(token, rival):
+                continue
+            if way and token.base in held.others and preposition(held.said, rival):
+                return MIXED
+            if (
+                _object_of(held.claim, token)
+                and _object_of(held.said, rival)
+                and _follows(held, token, rival)
+            ):
+                return MIXED
+    return ""
+
+
+def _follows(held: Held, token: Token, rival: Token) -> bool:
+    """True when both stand right after words that stand for each other."""
+    before, other = (s.tokens[s.tokens.index(t) - 1] if s.tokens.index(t) else None for s, t in ((held.claim, token), (held.said, rival)))  # fmt: skip
+    return any(one is before and two is other for one, two in held.pairs)
+
+
+def _object_of(statement: Statement, token: Token) -> bool:
+    """True for a word after the verb of its predicate."""
+    at = statement.tokens.index(token)
+    return any(finite(statement.tokens, i) for i in range(at))
 
 
 def _word_before(statement: Statement, token: Token) -> Token | None:
@@ -146,7 +198,7 @@ def _object(statement: Statement) -> bool:
 
 def roles(held: Held) -> str:
     """Who acts and who is acted on, round a verb that both have; of a comparison `order` judges."""
-    if all(any(t.text == "than" for t in s.tokens) for s in (held.claim, held.said)):
+    if all(_compares(s) for s in (held.claim, held.said)):
         return ""
     for ours, theirs in held.pairs:
         if ours.kind != "word" or ours.base in SYMMETRIC or not pivots(held, ours, theirs):
@@ -162,7 +214,13 @@ def roles(held: Held) -> str:
     return ""
 
 
+def _compares(statement: Statement) -> bool:
+    texts = [t.text for t in statement.tokens]
+    return "than" in texts or texts.count("as") > 1
+
+
 def _turned(held: Held, mine: Sides, said: Sides) -> str:
+    mine, said = (_apart(one, said.before & said.after) for one in (mine, said))
     kept = mine.acting & said.acting
     if mine.acting & said.acted_on and mine.acted_on & said.acting and not kept:
         return SWAPPED
@@ -173,6 +231,13 @@ def _turned(held: Held, mine: Sides, said: Sides) -> str:
     if mine.before & said.after and (mine.after & said.before or not said.before):
         return SWAPPED
     return SWAPPED if said.before and said.before <= mine.after else ""
+
+
+def _apart(found: Sides, both: frozenset[str]) -> Sides:
+    """Without what stands on both sides, as a surname of two does."""
+    return Sides(
+        found.acting - both, found.acted_on - both, found.before - both, found.after - both, found.passive
+    )
 
 
 def _other(held: Held, mine: frozenset[str], said: frozenset[str]) -> bool:
@@ -212,9 +277,9 @@ def added(held: Held) -> str:
 def _phrases(statement: Statement) -> Iterator[list[Token]]:
     """What follows each preposition up to the next one or a mark."""
     phrase: list[Token] = []
-    for token in statement.tokens:
+    for index, token in enumerate(statement.tokens):
         opens = token.text in PREPOSITIONS or token.text in ("because", "by")
-        if (opens or token.kind == "mark") and phrase:
+        if (opens or token.kind == "mark" or finite(statement.tokens, index)) and phrase:
             yield phrase
             phrase = []
         if opens or phrase:

@@ -19,7 +19,9 @@ FORMS = {
         "pay": "paid", "ride": "rode ridden", "ring": "rang rung", "seek": "sought", "shoot": "shot", "sing": "sang sung",
         "sink": "sank sunk", "speak": "spoke spoken", "stand": "stood", "steal": "stole stolen", "strike": "struck",
         "swim": "swam swum", "swear": "swore sworn", "tell": "told", "throw": "threw thrown", "wear": "wore worn",
-        "understand": "understood", "tear": "tore torn", "bear": "bore born borne", "bind": "bound", "blow": "blew blown",
+        "understand": "understood", "sue": "sued", "owe": "owed", "grind": "ground", "hang": "hung", "cast": "casts", "dig": "dug", "hear": "heard",
+        "sit": "sat", "shake": "shook shaken", "lend": "lent", "sweep": "swept", "overthrow": "overthrew overthrown",
+        "undergo": "underwent", "withdraw": "withdrew withdrawn", "feel": "felt", "deal": "dealt", "wake": "woke woken", "tear": "tore torn", "bear": "bore born borne", "bind": "bound", "blow": "blew blown",
         "breed": "bred", "die": "died dead death dying", "foot": "feet",
     }.items()
     for form in forms.split()
@@ -32,8 +34,8 @@ CONTRARIES = (
     ("first", "last second third final"), ("second", "first third last"), ("before", "after since"),
     ("over above", "under below beneath"), ("until", "since from after"), ("accept approve allow permit grant legalise",
      "reject refuse forbid ban prohibit deny decline"), ("open", "close shut"), ("win defeat beat", "lose"),
-    ("begin start", "end finish stop"), ("buy purchase", "sell"), ("import", "export"), ("increase rise grow climb gain raise",
-     "decrease fall shrink decline drop reduce lower cut lose"), ("love like", "hate dislike"), ("north northern", "south southern"),
+    ("begin start", "end finish stop"), ("buy purchase", "sell"), ("import", "export"), ("increase rise grow climb gain raise soar surge jump expand swell",
+     "decrease fall shrink decline drop reduce lower cut lose sink plunge plummet slump dwindle contract"), ("love like", "hate dislike"), ("north northern", "south southern"),
     ("east eastern", "west western"), ("left", "right"), ("man male boy", "woman female girl"), ("mother", "father"),
     ("brother", "sister"), ("son", "daughter"), ("husband", "wife"), ("bear", "die"), ("arrive enter join come",
      "leave depart exit quit"), ("enable activate", "disable deactivate"), ("success succeed", "failure fail"),
@@ -45,7 +47,12 @@ CONTRARIES = (
      "optional voluntary"), ("true correct", "false wrong incorrect"), ("same identical", "different"), ("rich", "poor"),
     ("strong", "weak"), ("safe", "dangerous unsafe"), ("full", "empty"), ("inside", "outside"), ("include", "exclude"),
     ("add", "remove delete"), ("valid", "invalid"), ("possible", "impossible"), ("encrypt", "decrypt"), ("wet", "dry"),
-    ("cause", "prevent"), ("agree", "disagree"), ("remember", "forget"), ("improve better best", "worsen worse worst"),
+    ("cause", "prevent"), ("agree", "disagree"), ("remember", "forget"), ("improve better best", "worsen worse worst"), ("improve", "drop decline decrease fall deteriorate degrade"),
+    ("once", "twice thrice"), ("twice", "thrice half"), ("double twofold", "halve half triple"), ("free", "paid"), ("deny", "say state admit confirm"),
+    ("exceed", "lower less fewer smaller"),
+    ("mild slight", "severe serious grave"), ("common frequent", "rare uncommon"), ("urban", "rural"), ("deep", "shallow"),
+    ("thick", "thin"), ("domestic", "foreign"), ("temporary", "permanent"), ("vertical", "horizontal"), ("solid", "liquid"),
+    ("daily", "weekly monthly yearly annual"), ("weekly", "monthly yearly annual"), ("married", "unmarried single divorced"),
     ("surrender", "resist"), ("borrow", "lend"), ("send", "receive"), ("give", "receive take"), ("teach", "learn"),
     ("employer", "employee"), ("parent", "child"), ("positive", "negative"), ("major", "minor"), ("majority", "minority"),
 )  # fmt: skip
@@ -54,7 +61,7 @@ CONVERSE = (("win defeat beat", "lose"), ("buy purchase", "sell"), ("teach", "le
 MEET = word_set(
     "meet marry border resemble match equal join differ connect separate compare mix combine fight debate"
 )
-DENYING = word_set("refuse decline deny avoid prevent lack fail cease abandon reject")
+DENYING = word_set("refuse decline deny avoid prevent lack fail cease abandon reject exclude omit")
 
 # Levels of how many or how often, from none to all.
 LEVELS = (
@@ -75,7 +82,18 @@ UNITS = word_set(
 
 def base(word: str) -> str:
     """The stem by which words are compared; past forms lead to that of their verb."""
-    return stem(FORMS.get(word, IRREGULAR.get(word, word)))
+    return stem(past_of(word) or IRREGULAR.get(word, word))
+
+
+def past_of(word: str) -> str:
+    """The verb of a past form that `stem` doesn't lead back to it, also behind a prefix ("rebuilt"); '' for others."""
+    if word in FORMS:
+        return FORMS[word]
+    prefix = next(
+        (p for p in ("re", "over", "under", "out", "mis") if word.startswith(p) and word[len(p) :] in FORMS),
+        "",
+    )
+    return prefix + FORMS[word[len(prefix) :]] if prefix else ""
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> frozenset[tuple[str, str]]:

@@ -7,7 +7,8 @@ from functools import cached_property
 
 from engine.contraries import contrary, unmade
 from engine.lexicon import synonyms
-from engine.statements import PREPOSITIONS, Sides, Statement, Token, finite, sides
+from engine.statements import Sides, Statement, sides
+from engine.word_kinds import PREPOSITIONS, Token, finite
 
 OPPOSITE = "the passage says the opposite"
 SWAPPED = "the passage has the sides the other way about"

@@ -1,50 +1,19 @@
-"""A sentence as what it states: words told apart as names, numbers and others, cut where a new predicate begins."""
+"""A sentence as what it states: cut where a new predicate begins, each with what it takes from the others."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
-from engine.clauses import content_word
-from engine.contraries import FORMS, base
-from engine.lexicon import AUXILIARIES, VERBS
-from engine.quantities import SCALES, WORD_NUMBERS
-from engine.sentences import sentence_spans
+from engine.contraries import base
+from engine.lexicon import AUXILIARIES
 from engine.stems import word_set
+from engine.word_kinds import BE, JOINERS, PREPOSITIONS, PRONOUNS, SIDES_END, Token, finite, tokens
 
-Kind = Literal["name", "number", "word", "small", "mark"]
-TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)?|[,;:()—]")
 HARD = frozenset(";:()—")
-JOINERS = word_set("and but while whereas although though because which who so yet")
-PRONOUNS = word_set("he she it they him her them this these those that who which")
-BE = word_set("is are was were be been being got gets")
-PREPOSITIONS = word_set(
-    "in at on from to with for during near under over between among through into onto since until against about after "
-    "before without within across along around behind below above beyond"
-)
-SIDES_END = word_set("than before after")
-GOVERNED = PREPOSITIONS - {"of"} | {"a", "an", "the", "his", "her", "its", "their", "no", "him", "it", "them"}
-MODAL = AUXILIARIES - BE
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One word or mark: as compared (`base`), as written in lower case, its span, and what it is."""
-
-    text: str
-    base: str
-    start: int
-    end: int
-    kind: Kind
-    value: float | None = None  # of a number, in digits or in words
-
-    @property
-    def told(self) -> bool:
-        """True for words that carry meaning."""
-        return self.kind in ("name", "number", "word")
+DENYING_AFTER = frozenset(("not", "never"))
+CONDITIONS = word_set("if unless provided")
 
 
 @dataclass(frozen=True)
@@ -53,6 +22,7 @@ class Statement:
 
     tokens: tuple[Token, ...]
     given: int = 0
+    condition: frozenset[str] = frozenset()  # the words of "if …" before it, where it holds only then
 
     @cached_property
     def told(self) -> tuple[Token, ...]:
@@ -70,86 +40,6 @@ class Statement:
         return " ".join(token.text for token in self.tokens if token.kind != "mark" or token.text == ",")
 
 
-def proper(text: str) -> frozenset[str]:
-    """Words that stand capitalised where no sentence begins, in lower case."""
-    opening = {start for start, _ in sentence_spans(text)}
-    return frozenset(
-        m.group().lower() for m in TOKEN.finditer(text) if m.group()[0].isupper() and m.start() not in opening
-    )
-
-
-def tokens(sentence: str, names: frozenset[str]) -> list[Token]:
-    """The tokens of one sentence; `names` are words known to be names where one begins it."""
-    found = list(TOKEN.finditer(sentence))
-    out = []
-    for index, match in enumerate(found):
-        raw, text = match.group(), match.group().lower()
-        after = found[index + 1].group() if index + 1 < len(found) else ""
-        kind, value = _kind(raw, index, after, names), _value(text, after.lower())
-        kind = "number" if value is not None else kind
-        out.append(
-            Token(
-                text, base(text) if value is None else f"{value:g}", match.start(), match.end(), kind, value
-            )
-        )
-    return out
-
-
-def _value(text: str, after: str) -> float | None:
-    scale = SCALES.get(after, 1.0)
-    if text in WORD_NUMBERS and text != "one":
-        return WORD_NUMBERS[text] * scale
-    if not text[0].isdigit():
-        return None
-    grouped = re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text)
-    plain = text.replace(",", "" if grouped else ".")
-    return float(plain) * scale if plain.count(".") < 2 else None
-
-
-def _kind(raw: str, index: int, after: str, names: frozenset[str]) -> Kind:
-    text = raw.lower()
-    if not raw[0].isalnum():
-        return "mark"
-    if raw[0].isdigit():
-        return "number"
-    if not content_word(text) or text in PREPOSITIONS or text in PRONOUNS:
-        return "small"
-    pair = after[:1].isupper() and content_word(after.lower())
-    if raw[0].isupper() and (index or pair or text in names or any(c.isupper() for c in raw[1:])):
-        return "name"
-    return "word"
-
-
-def finite(found: Sequence[Token], index: int) -> bool:
-    """True when a token looks like the verb of a predicate."""
-    token = found[index]
-    if token.kind not in ("word", "small") or (token.kind == "small" and token.text not in AUXILIARIES):
-        return False
-    before = found[index - 1].text if index else ""
-    if (
-        token.text in AUXILIARIES
-        or token.text in FORMS
-        or (token.text.endswith("ed") and len(token.text) > 4)
-    ):
-        return before not in ("a", "an", "the")
-    known = token.base in VERBS and (token.text not in (token.base, f"{token.base}e") or before in PRONOUNS)
-    return known or before in MODAL or before in BE or _third_person(found, index)
-
-
-def _third_person(found: Sequence[Token], index: int) -> bool:
-    """A word in -s between a noun and what it governs, or right after "and": "boils at", "and freezes"."""
-    token = found[index]
-    if not token.text.endswith("s") or token.text.endswith(("ss", "us", "is")) or len(token.text) < 4:
-        return False
-    before = found[index - 1] if index else None
-    after = found[index + 1] if index + 1 < len(found) else None
-    governs = after is not None and (
-        after.text in GOVERNED or after.kind == "number" or after.text.endswith("ly")
-    )
-    follows = before is not None and (before.text in JOINERS or (before.told and before.kind != "number"))
-    return follows and governs
-
-
 def statements(sentence: str, names: frozenset[str]) -> list[Statement]:
     """What a sentence states, predicate by predicate, each with the subject that it shares."""
     found = tokens(sentence, names)
@@ -163,13 +53,20 @@ def statements(sentence: str, names: frozenset[str]) -> list[Statement]:
             cuts.append(index)
     parts = [found[a:b] for a, b in zip(cuts, [*cuts[1:], len(found)], strict=True)]
     parts = [part for part in parts if any(token.told for token in part)]
-    return [_with_subject(parts[0], part) for part in parts] if parts else []
+    if not parts:
+        return []
+    said = [_with_subject(parts[0], part, parts[i - 1]) for i, part in enumerate(parts)]
+    if said[0].tokens and said[0].tokens[0].text in CONDITIONS and len(said) > 1:
+        said[1] = replace(said[1], condition=said[0].bases)
+    return [one for whole in said for one in _without_exception(whole)]
 
 
 def _cut(mark: str, left: Sequence[Token], right: Sequence[Token]) -> bool:
     if mark == ";":
         return any(t.told for t in left) and any(t.told for t in right)
-    if _states(left) and (_states(right) or mark in HARD):
+    if _states(left) and (_states(right) or mark in HARD or (right and right[0].text in DENYING_AFTER)):
+        return True
+    if mark == "," and left and left[0].text in CONDITIONS and _states(right):
         return True
     return _goes_on(left) and _goes_on(right)
 
@@ -195,26 +92,78 @@ def _goes_on(part: Sequence[Token]) -> bool:
     return figure or any(t.text == "than" for t in part)
 
 
-def _with_subject(first: Sequence[Token], part: Sequence[Token]) -> Statement:
-    """The part with the words that it takes from the first one."""
+def _with_subject(first: Sequence[Token], part: Sequence[Token], last: Sequence[Token]) -> Statement:
+    """The part with the words that it takes from the first one, or from the end of the one before it."""
     verbs = [token for i, token in enumerate(part) if finite(part, i)]
     body = list(part)
     while body and (body[0].kind == "mark" or (body[0].text in JOINERS and body[0].text not in PRONOUNS)):
         body = body[1:]
-    if part is first or not body:
+    if part is first or not body or (part[0].text == ";" and sum(t.kind == "word" for t in body) > 1):
         return Statement(tuple(body))
+    if body[0].text in DENYING_AFTER:
+        return _denied(first, body)
+    if body[0].text in ("he", "she") and (
+        named := [t for t in first[: _first_verb(first)] if t.kind == "name"]
+    ):
+        return Statement((*named, *body[1:]), len(named))
+    if body[0].text == "which" and (taken_up := _last_named(last)):
+        return Statement((*taken_up, *body), len(taken_up))
     verb = next((i for i, token in enumerate(body) if token in verbs), None)
     if verb is None:  # a second figure for the same predicate
-        shared = [t for t in first if t.kind in ("word", "small")]
+        acting = _first_verb(first)
+        phrase = next((i for i in range(acting, len(first)) if first[i].text in PREPOSITIONS), len(first))
+        shared = [t for i, t in enumerate(first[:phrase]) if i < acting or t.kind in ("word", "small")]
         return Statement((*shared, *body), len(shared))
-    first_verb = next((i for i in range(len(first)) if finite(first, i)), len(first))
+    first_verb = _first_verb(first)
     if any(token.told or token.text in PRONOUNS for token in body[:verb]):
         missing = body[verb].text in AUXILIARIES and not any(token.told for token in body[verb:])
         return Statement((*body, *first[first_verb + 1 :]) if missing else tuple(body))
-    shared = list(first[:first_verb])
+    shared = [token for token in first[:first_verb] if token.text != "never"]
     needs = body[verb].text not in AUXILIARIES and first_verb < len(first) and first[first_verb].text in BE
     shared += [first[first_verb]] if needs and any(t.text == "by" for t in body) else []
     return Statement((*shared, *body), len(shared))
+
+
+def _first_verb(part: Sequence[Token]) -> int:
+    return next((i for i in range(len(part)) if finite(part, i)), len(part))
+
+
+def _denied(first: Sequence[Token], body: Sequence[Token]) -> Statement:
+    """What "…, not to Okoye" denies: the predicate before it, with this in place of what stands there."""
+    verb = _first_verb(first)
+    rest = next((i for i in reversed(range(len(first))) if i > verb and first[i].text == body[1].text), verb + 1) if body[1:] else verb + 1  # fmt: skip
+    helps = verb < len(first) and first[verb].text in AUXILIARIES
+    at = verb + helps
+    shared = (*first[:at], body[0], *first[at:rest])
+    return Statement((*shared, *body[1:]), len(shared))
+
+
+def _last_named(part: Sequence[Token]) -> tuple[Token, ...]:
+    """The name that "which" takes up, where one stands right before it."""
+    out: list[Token] = []
+    for token in reversed(part):
+        if token.kind == "name":
+            out.insert(0, token)
+        elif out or token.kind != "mark":
+            break
+    return tuple(out)
+
+
+def _without_exception(said: Statement) -> list[Statement]:
+    """ "Daily except Monday" as two: daily, and not on Monday."""
+    at = next((i for i, t in enumerate(said.tokens) if t.text == "except"), 0)
+    verb = _first_verb(said.tokens)
+    if at <= verb:
+        return [said]
+    opens = [i for i in range(at + 2, len(said.tokens)) if said.tokens[i].text in PREPOSITIONS or said.tokens[i].kind == "mark"]  # fmt: skip
+    end = opens[0] if opens else len(said.tokens)
+    helps = said.tokens[verb].text in AUXILIARIES
+    denied = Token("not", "not", said.tokens[at].start, said.tokens[at].end, "small")
+    left = said.tokens[: verb + helps]
+    other = Statement(
+        (*left, denied, *said.tokens[verb + helps : verb + helps + 1], *said.tokens[at + 1 : end]), len(left)
+    )
+    return [replace(said, tokens=(*said.tokens[:at], *said.tokens[end:])), other]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,9 +179,9 @@ class Sides:
 
 def sides(statement: Statement, at: int) -> Sides:
     """The sides of the verb at `at`; phrases with a preposition neither act nor are acted on."""
-    words = statement.tokens
+    words = tuple(_up_to_order(statement.tokens, at))
     before, after = _main(words[:at], leading=True), words[at + 1 :]
-    passive = any(t.text in BE for t in words[max(0, at - 3) : at])
+    passive = any(t.text in BE for t in words[max(0, at - 3) : at]) or _by_somebody(words[at + 1 : at + 4])
     agent = next((i for i, t in enumerate(after) if t.text == "by"), None) if passive else None
     first, last = _bases(before), _bases(after)
     if agent is not None:
@@ -240,6 +189,21 @@ def sides(statement: Statement, at: int) -> Sides:
     if passive:
         return Sides(frozenset(), first, first, last, True)
     return Sides(first, _bases(_main(after)), first, last, False)
+
+
+def _by_somebody(after: Sequence[Token]) -> bool:
+    """The "by" of "a mill built by Holt"; that of "rose by 6%" says how much."""
+    if not after or after[0].text != "by":
+        return False
+    return next((t.kind for t in after[1:] if t.told), "number") != "number"
+
+
+def _up_to_order(words: Sequence[Token], at: int) -> Sequence[Token]:
+    """Without what follows "before" or "after": that isn't acted on, and `order` judges it."""
+    if words[at].base == base("named"):  # after whom somebody is named is no order in time
+        return words
+    end = next((i for i in range(at + 1, len(words)) if words[i].text in ("before", "after")), len(words))
+    return words[:end]
 
 
 def _bases(found: Sequence[Token]) -> frozenset[str]:

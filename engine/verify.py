@@ -17,6 +17,7 @@ from engine.normalise import Normalised, normalise
 from engine.quantities import Quantity, quantities
 from engine.sentences import around, sentence_spans
 from engine.stems import stem
+from engine.translated import both_ends, translated
 from engine.types import Passage
 from engine.words import words
 
@@ -57,11 +58,11 @@ def verify(claim: str, citation: Citation, passage: str, enough: float) -> Verdi
     """Judges a claim by the sentences round its citation. `enough` is the share of its words they must have."""
     if passage[citation.start : citation.end] != citation.text or not citation.text.strip():
         return Verdict(False, "the quote is not in the passage", 0.0)
-    said = normalise(claim)
     spans = sentence_spans(passage)
     start, end = around(passage, citation.start, citation.end)
     before = next((s for s, e in reversed(spans) if e <= start), start)
     near, wide = normalise(passage[start:end]), normalise(passage[before:end])
+    said = normalise(translated(normalise(claim).text, wide.text))
     share = _share(said, wide)
     if missing := missing_number(said.text, wide.text):
         return Verdict(False, f"the passage doesn't give {missing}", share)
@@ -91,7 +92,7 @@ def missing_number(claim: str, evidence: str) -> str:
         written = claim[wanted.start : wanted.end].strip()
         if re.fullmatch(r"\d+(?:,\d{3})*", written) and written.replace(",", "") in digits:
             continue
-        if not any(_same(wanted, found) for found in there):
+        if not any(_same(wanted, found) for found in there) and not both_ends(wanted, claim, evidence):
             return written
     return ""
 

@@ -6,24 +6,36 @@ from engine.alignment import negated_words
 from engine.clauses import sentences
 from engine.contraries import ALL, DENY, FRACTIONS, LEVEL, SOLE, SOME, base, contrary, converse
 from engine.held import LEVELLED, MIXED, OPPOSITE, SWAPPED, Held, clash, pivots, preposition, sides_of
-from engine.statements import SIDES_END, Statement, Token, finite
+from engine.statements import Statement
+from engine.word_kinds import SIDES_END, Token, finite
 
+APART = (
+    (frozenset(("against",)), frozenset(("favour", "favor"))),
+    (frozenset(("behind",)), frozenset(("ahead",))),
+    (frozenset(("inside", "within")), frozenset(("outside",))),
+)
+COMPARING = ("than", "as")
+ORDERING = (*sorted(SIDES_END), "as")
+BETWEEN = (SOME, SOME + 2)  # some, many: a third may be that
 NONE = frozenset(("neither", "no", "none", "nobody"))
 
 
 def opposite(held: Held) -> str:
     """A contrary word, where no negation makes up for it; a negation, where no contrary word does."""
-    ours, theirs = _negated(held.claim), _negated(held.said)
+    ours, theirs = negated(held.claim), negated(held.said)
+    made_up = False
     for token in held.unmatched:
         for rival in held.rivals:
             if clash(token, rival) and not compared(held, token, rival):
                 turned = (token.base in ours) != (rival.base in theirs)
+                turned = turned or (rival.base in DENY and bool(ours))
                 if not (turned or (converse(token.base, rival.base) and changed(held, token, rival))):
                     return OPPOSITE
-    if _negation_differs(held, ours, theirs):
+                made_up = made_up or turned
+    if not made_up and _negation_differs(held, ours, theirs):
         return OPPOSITE
-    denied = [{t.base for t in s.told} & DENY for s in (held.claim, held.said)]
-    return OPPOSITE if bool(denied[0]) != bool(denied[1]) and not (ours or theirs) else ""
+    mine, said = ({t.base for t in s.told} & DENY for s in (held.claim, held.said))
+    return OPPOSITE if bool(mine - said) != bool(said - mine) and not (ours or theirs) else ""
 
 
 def _negation_differs(held: Held, ours: frozenset[str], theirs: frozenset[str]) -> bool:
@@ -35,7 +47,7 @@ def _negation_differs(held: Held, ours: frozenset[str], theirs: frozenset[str]) 
     return any(a != b for a, b in verbs or [(a, b) for a, b, _ in pairs])
 
 
-def _negated(statement: Statement) -> frozenset[str]:
+def negated(statement: Statement) -> frozenset[str]:
     """Words that an odd number of negations reach."""
     first = next((t.text for t in statement.tokens), "")
     if first in NONE:
@@ -55,36 +67,46 @@ def compared(held: Held, token: Token, rival: Token) -> bool:
 
 
 def _before_than(statement: Statement, token: Token) -> bool:
-    than = next((t.start for t in statement.tokens if t.text == "than"), None)
+    than = next(
+        (statement.tokens[i].start for name in COMPARING if (i := _place(statement, name)) is not None), None
+    )
     return than is not None and token.start < than
 
 
 def order(held: Held) -> str:
     """More than, before, after: the word and the two sides of it."""
-    for mine in SIDES_END:
-        for other in SIDES_END:
+    for mine in ORDERING:
+        for other in ORDERING:
             ours, theirs = _divided(held.claim, mine), _divided(held.said, other)
-            if ours is None or theirs is None or (mine == "than") != (other == "than"):
+            if ours is None or theirs is None or (mine in COMPARING) != (other in COMPARING):
                 continue
             turned = mine != other
-            if mine == "than":
+            if mine in COMPARING:
                 turned = any(
                     clash(t, r) and compared(held, t, r) for t in held.unmatched for r in held.rivals
                 )
             crossed = _crossed(_bare(ours), _bare(theirs))
             if turned != crossed:
                 return OPPOSITE if turned else SWAPPED
-            if mine == "than" and not crossed and ours[1] and not ours[1] & theirs[1]:
+            if mine in COMPARING and not crossed and ours[1] and not ours[1] & theirs[1]:
                 return MIXED
     return ""
 
 
 def _divided(statement: Statement, at: str) -> tuple[frozenset[str], frozenset[str]] | None:
-    place = next((i for i, t in enumerate(statement.tokens) if t.text == at), None)
+    place = _place(statement, at)
     if place is None:
         return None
     left, right = statement.tokens[:place], statement.tokens[place + 1 :]
     return frozenset(t.base for t in left if t.told), frozenset(t.base for t in right if t.told)
+
+
+def _place(statement: Statement, word: str) -> int | None:
+    """Where a comparison or an order is divided: of "as fast as" at the second."""
+    places = [i for i, t in enumerate(statement.tokens) if t.text == word]
+    if word == "as":
+        return places[-1] if len(places) > 1 else None
+    return places[0] if places else None
 
 
 def _crossed(
@@ -111,10 +133,12 @@ def prepositions(held: Held) -> str:
             r.kind == ours.kind != "word" and preposition(held.said, r) == a for r in held.rivals
         ):
             return MIXED
-    sides_taken = [
-        {t.text for t in s.tokens} & {"against", "favour", "favor"} for s in (held.claim, held.said)
-    ]
-    return OPPOSITE if all(sides_taken) and not sides_taken[0] & sides_taken[1] else ""
+    mine, said = ({t.text for t in s.tokens} for s in (held.claim, held.said))
+    return OPPOSITE if any(_apart(mine, said, *pair) or _apart(said, mine, *pair) for pair in APART) else ""
+
+
+def _apart(one: set[str], other: set[str], a: frozenset[str], b: frozenset[str]) -> bool:
+    return bool(one & a and other & b and not one & b and not other & a)
 
 
 def levels(held: Held) -> str:
@@ -123,6 +147,8 @@ def levels(held: Held) -> str:
     parts = [{t.text for t in s.tokens} & FRACTIONS for s in (held.claim, held.said)]
     if all(parts) and parts[0] != parts[1]:
         return LEVELLED
+    if ours is not None and theirs is None and ours not in BETWEEN and _fraction(held.said):
+        return LEVELLED
     if ours is not None and theirs is not None and ours != theirs and not SOME <= ours < theirs:
         return LEVELLED
     mine = {t.text for t in held.claim.tokens}
@@ -130,6 +156,12 @@ def levels(held: Held) -> str:
     if ours == ALL and theirs is None and mine & {"always", "every", "all"}:
         return LEVELLED
     return LEVELLED if mine & SOLE and not said & (SOLE | {"just", "but", "except"}) else ""
+
+
+def _fraction(statement: Statement) -> bool:
+    """True for "a third of", which is neither most nor all; "the third" is no share."""
+    shares = [i for i, t in enumerate(statement.tokens) if t.text in FRACTIONS and t.text != "half"]
+    return any(statement.tokens[i - 1].text in ("a", "one") for i in shares if i)
 
 
 def _level(statement: Statement) -> int | None:
