@@ -24,24 +24,27 @@ typedef struct {
     int64_t n_sequences, n_tokens, *tile_sequence;
 } Piece;
 
-static void norm_wide(const Piece *piece, const float *gain, int64_t row) {
+// RMSNorm of the rows of a tile, as bf16.
+static void norm_wide(const Piece *piece, const float *gain, int64_t tile) {
     const int64_t hidden = piece->p->m->hidden;
-    const float *from = piece->p->x + row * hidden;
-    const __m512 share = splat(1.0f / size_of(from, hidden, piece->p->m->floor));
-    for (int64_t i = 0; i < hidden; i += 16)
-        store_bf16(piece->in + row * hidden + i, times(times(load(from + i), share), load(gain + i)));
+    for (int64_t row = piece->p->tiles[tile]; row < piece->p->tiles[tile + 1]; row++) {
+        const float *from = piece->p->x + row * hidden;
+        const __m512 share = splat(1.0f / size_of(from, hidden, piece->p->m->floor));
+        for (int64_t i = 0; i < hidden; i += 16)
+            store_bf16(piece->in + row * hidden + i, times(times(load(from + i), share), load(gain + i)));
+    }
 }
 
-static void norm_wide_before_attention(const void *with, int64_t row, int who) {
+static void norm_wide_before_attention(const void *with, int64_t tile, int who) {
     const Piece *piece = with;
     (void)who;
-    norm_wide(piece, piece->p->m->layers[piece->p->index].attn_gain, row);
+    norm_wide(piece, piece->p->m->layers[piece->p->index].attn_gain, tile);
 }
 
-static void norm_wide_before_mlp(const void *with, int64_t row, int who) {
+static void norm_wide_before_mlp(const void *with, int64_t tile, int who) {
     const Piece *piece = with;
     (void)who;
-    norm_wide(piece, piece->p->m->layers[piece->p->index].mlp_gain, row);
+    norm_wide(piece, piece->p->m->layers[piece->p->index].mlp_gain, tile);
 }
 
 // Lays a block of a sequence's keys and values out for products: pairs of dimensions, pairs of tokens side by side.
@@ -159,13 +162,13 @@ static void layer_of_piece(Piece *piece, int together) {
     Pass *p = piece->p;
     const Layer *layer = p->m->layers + p->index;
     const int64_t rows = p->rows, kv = p->m->n_kv_heads;
-    share(together, norm_wide_before_attention, piece, rows);
+    share(together, norm_wide_before_attention, piece, p->n_tiles);
     product_wide(together, wide_of(&layer->qkv, piece->in, rows, panels_of(&layer->qkv), piece->panel), p->heads, 0);
     share(together, place, p, rows);
     share(together, pack, piece, piece->n_tokens / BLOCK_KEYS * kv);
     share(together, attend_wide, piece, p->n_tiles * kv);
     product_wide(together, wide_of(&layer->out, piece->mixed, rows, panels_of(&layer->out), piece->panel), p->x, 1);
-    share(together, norm_wide_before_mlp, piece, rows);
+    share(together, norm_wide_before_mlp, piece, p->n_tiles);
     Wide gated = wide_of(&layer->gate_up, piece->in, rows, p->m->intermediate / PANEL, piece->panel);
     gated.inner = piece->inner;
     share(together, gate_wide, &gated, gated.panels * gated.blocks);

@@ -8,11 +8,12 @@
 #pragma once
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #define MOST_HELPERS 63
-#define LOOKS 3000  // how often a helper looks for work before it sleeps: some ten microseconds
+#define LOOKS 3000  // how often a helper looks for work before it lets others run or sleeps: some ten microseconds
 
 // Does task `index`; `who` is the number of the thread, 0 for the caller.
 typedef void (*Work)(const void *with, int64_t index, int who);
@@ -23,6 +24,7 @@ static struct {
     // Step, number of tasks, next task, 24 + 20 + 20 bits: one addition takes a task and says of which step.
     _Atomic uint64_t state;
     _Atomic int64_t done, helpers_wanted;
+    _Atomic int gathered;
     uint64_t step, calls;
     int64_t helpers;
     Work work;
@@ -46,6 +48,12 @@ static int one_task(int who) {
     return 1;
 }
 
+// Whether a helper belongs to the team that is at work now.
+static int here(int who) {
+    return atomic_load_explicit(&team.gathered, memory_order_relaxed) &&
+           who <= atomic_load_explicit(&team.helpers_wanted, memory_order_relaxed);
+}
+
 static void *help(void *number) {
     const int who = (int)(intptr_t)number;
     uint64_t heard = 0;
@@ -54,11 +62,14 @@ static void *help(void *number) {
         while (team.calls == heard) pthread_cond_wait(&team.call, &team.sleep);
         heard = team.calls;
         pthread_mutex_unlock(&team.sleep);
-        for (int looks = 0; looks < LOOKS; looks++) {
+        // Nobody wakes it between two steps: while the team is together it stays up, even if the last task of a step takes long.
+        for (int looks = 0; looks < LOOKS || here(who); looks++) {
             if (who <= atomic_load_explicit(&team.helpers_wanted, memory_order_relaxed) && one_task(who))
                 looks = 0;
-            else
+            else if (looks < LOOKS)
                 rest();
+            else
+                sched_yield();
         }
     }
     return NULL;
@@ -75,6 +86,7 @@ static int gather(int64_t threads) {
         team.helpers++;
     }
     atomic_store_explicit(&team.helpers_wanted, wanted, memory_order_relaxed);
+    atomic_store_explicit(&team.gathered, 1, memory_order_relaxed);
     pthread_mutex_lock(&team.sleep);
     team.calls++;
     pthread_cond_broadcast(&team.call);
@@ -83,7 +95,9 @@ static int gather(int64_t threads) {
 }
 
 static void dismiss(int together) {
-    if (together) pthread_mutex_unlock(&team.busy);
+    if (!together) return;
+    atomic_store_explicit(&team.gathered, 0, memory_order_relaxed);
+    pthread_mutex_unlock(&team.busy);
 }
 
 // Does tasks 0..count - 1, with the team's help if `together`. Returns when all are done.

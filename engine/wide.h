@@ -130,7 +130,7 @@ static Wide wide_of(const Matrix *w, const Bf16 *x, int64_t rows, int64_t panels
 
 static void multiply_wide(const void *with, int64_t task, int who) {
     const Wide *p = with;
-    const int64_t index = task / p->blocks, first = task % p->blocks * WIDE_BLOCK_ROWS, n = p->w->n, k = p->w->k;
+    const int64_t index = task % p->panels, first = task / p->panels * WIDE_BLOCK_ROWS, n = p->w->n, k = p->w->k;
     const int width = (int)least(PANEL, n - index * PANEL);
     Bf16 *panel = p->panel + who * 4 * PANEL * (k / 2);
     widen_panel(p->w, index, panel);
@@ -151,7 +151,7 @@ static void multiply_wide(const void *with, int64_t task, int who) {
 
 static void gate_wide(const void *with, int64_t task, int who) {
     const Wide *p = with;
-    const int64_t index = task / p->blocks, first = task % p->blocks * WIDE_BLOCK_ROWS, k = p->w->k;
+    const int64_t index = task % p->panels, first = task / p->panels * WIDE_BLOCK_ROWS, k = p->w->k;
     Bf16 *gate = p->panel + who * 4 * PANEL * (k / 2), *up = gate + 2 * PANEL * (k / 2);
     widen_panel(p->w, index, gate);
     widen_panel(p->w, p->panels + index, up);
