@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from interview.accounts.models import User
-from interview.plain_text import is_blank
 from interview.practice.models import Draft, ReviewCard
+from interview.practice.services import both_texts
 
 
 @dataclass(frozen=True)
@@ -31,22 +31,14 @@ def drafts_adopt(*, guest: User, user: User) -> Adoption:
             draft.save(update_fields=["owner"])
             moved += 1
             continue
-        mine.text = _both_texts(mine, draft)
+        newer, older = sorted((mine, draft), key=lambda one: one.updated, reverse=True)
+        mine.text = both_texts(newer.text, older.text)
         mine.revision = max(mine.revision, draft.revision) + 1
         mine.updated = timezone.now()
         mine.save(update_fields=["text", "revision", "updated"])
         draft.delete()
         merged += 1
     return Adoption(moved, merged)
-
-
-def _both_texts(mine: Draft, guests: Draft) -> str:
-    newer, older = sorted((mine, guests), key=lambda draft: draft.updated, reverse=True)
-    if is_blank(older.text) or older.text.strip() in newer.text:
-        return newer.text
-    if is_blank(newer.text) or newer.text.strip() in older.text:
-        return older.text
-    return f"{newer.text}\n\n{older.text}"
 
 
 @transaction.atomic

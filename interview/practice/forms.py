@@ -11,6 +11,7 @@ from interview.practice.models import Review, Ruling
 from interview.questions.models import LEVELS, Topic
 
 LARGEST_SECONDS = 60 * 60 * 24 * 7
+LARGEST_REVISION = 2**31 - 1
 
 
 class AnswerForm(forms.Form):
@@ -19,6 +20,7 @@ class AnswerForm(forms.Form):
     text = forms.CharField(required=False, strip=False, widget=forms.Textarea)
     idempotency_key = forms.SlugField(max_length=60)
     elapsed_seconds = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_SECONDS)
+    seen = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_REVISION)
 
     def clean_elapsed_seconds(self) -> int:
         return self.cleaned_data["elapsed_seconds"] or 0
@@ -69,7 +71,7 @@ class DraftForm(forms.Form):
     """An autosave: revisions only grow."""
 
     text = forms.CharField(required=False, strip=False)
-    revision = forms.IntegerField(min_value=1, max_value=2**31 - 1)
+    revision = forms.IntegerField(min_value=1, max_value=LARGEST_REVISION)
     elapsed_seconds = forms.IntegerField(required=False, min_value=0, max_value=LARGEST_SECONDS)
 
     def clean_elapsed_seconds(self) -> int:

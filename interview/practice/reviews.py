@@ -23,7 +23,8 @@ def review_record(attempt: Attempt) -> Review | None:
     flags = verdict.get("flags", [])
     proposed = rating_for(verdict["score"], verdict["verdict"], flags)
     card = ReviewCard.objects.filter(owner_id=attempt.owner_id, question_id=attempt.question_id).first()
-    day = local_day(timezone.now(), zone_of(attempt.owner))
+    # The day on which it was answered: a queue that outlasts midnight breaks no streak.
+    day = local_day(attempt.created, zone_of(attempt.owner))
     before = card.state if card else None
     kept, made = Review.objects.get_or_create(
         attempt=attempt,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from interview.accounts.models import User
@@ -16,6 +18,7 @@ from interview.runs.models import Run
 from interview.runs.services import IdempotencyConflict, run_create
 
 KIND = "grade"
+LATE = timedelta(seconds=10)  # a draft may still be on its way so long after its answer was submitted
 
 
 class AnswerRefused(Exception):
@@ -36,6 +39,8 @@ def draft_save(*, owner: User, question: Question, text: str, revision: int, ela
     text = storable(text)
     _check_length(text)
     now = timezone.now()
+    if _is_late(owner, question, text, now):
+        return Draft(owner=owner, question=question, text=text, revision=revision)
     draft, made = Draft.objects.get_or_create(
         owner=owner,
         question=question,
@@ -52,6 +57,39 @@ def draft_save(*, owner: User, question: Question, text: str, revision: int, ela
     return draft
 
 
+def _is_late(owner: User, question: Question, text: str, now: datetime) -> bool:
+    """Was this save on its way while its answer was submitted? Stored now it would come back as a draft."""
+    if Draft.objects.filter(owner=owner, question=question).exists():
+        return False
+    just = Attempt.objects.filter(owner=owner, question=question, parent=None, created__gt=now - LATE)
+    return any(sent.startswith(text) for sent in just.values_list("text", flat=True))
+
+
+@transaction.atomic
+def draft_keep(*, owner: User, question: Question, text: str) -> None:
+    """Keep a text that can't be taken as an answer; what the draft holds already stays beside it."""
+    text = storable(text)
+    if is_blank(text) or Attempt.objects.filter(owner=owner, question=question, text=text).exists():
+        return
+    draft, made = Draft.objects.get_or_create(
+        owner=owner, question=question, defaults={"text": text, "revision": 1}
+    )
+    if not made:
+        draft.text = both_texts(text, draft.text)
+        draft.revision += 1
+        draft.updated = timezone.now()
+        draft.save(update_fields=["text", "revision", "updated"])
+
+
+def both_texts(newer: str, older: str) -> str:
+    """Two texts as one draft, the newer first; one that holds the other is enough."""
+    if is_blank(older) or older.strip() in newer:
+        return newer
+    if is_blank(newer) or newer.strip() in older:
+        return older
+    return f"{newer}\n\n{older}"
+
+
 def _check_length(text: str) -> None:
     if len(text) > ANSWER_LIMIT:
         raise AnswerRefused(
@@ -62,9 +100,18 @@ def _check_length(text: str) -> None:
 
 @transaction.atomic
 def attempt_submit(
-    *, owner: User, question: Question, text: str, idempotency_key: str, elapsed_seconds: int = 0
+    *,
+    owner: User,
+    question: Question,
+    text: str,
+    idempotency_key: str,
+    elapsed_seconds: int = 0,
+    seen: int | None = None,
 ) -> Attempt:
-    """Store an answer once per key and queue its assessment. Raises AnswerRefused, IdempotencyConflict."""
+    """Store an answer once per key and queue its assessment. Raises AnswerRefused, IdempotencyConflict.
+
+    `seen` is the draft's revision that the answer's page knew: what another window stored since stays a draft.
+    """
     text = _checked(text)
     if known := _known_attempt(owner, idempotency_key, text):
         return known
@@ -79,7 +126,8 @@ def attempt_submit(
     attempt, made = _create_once(owner, idempotency_key, fields)
     if made:
         _queue(attempt, asked=question.prompt, rubric=question.rubric.body, reference=question.strong)
-        Draft.objects.filter(owner=owner, question=question).delete()
+        answered = Q(text=text) | Q(text="") | Q(revision__lte=-1 if seen is None else seen)
+        Draft.objects.filter(answered, owner=owner, question=question).delete()
     return attempt
 
 
@@ -90,6 +138,9 @@ def probe_submit(*, attempt: Attempt, probe: int, text: str, idempotency_key: st
     if known := _known_attempt(attempt.owner, idempotency_key, text):
         return known
     asked = attempt.question.probes[probe]
+    rubric = narrowed(attempt.rubric.body, asked["point"])
+    if not rubric["points"]:
+        raise AnswerRefused("The question was changed since, and this follow-up no longer belongs to it.")
     fields = {
         "question": attempt.question,
         "rubric": attempt.rubric,
@@ -99,7 +150,7 @@ def probe_submit(*, attempt: Attempt, probe: int, text: str, idempotency_key: st
     }
     answer, made = _create_once(attempt.owner, idempotency_key, fields)
     if made:
-        _queue(answer, asked=asked["ask"], rubric=narrowed(attempt.rubric.body, asked["point"]))
+        _queue(answer, asked=asked["ask"], rubric=rubric)
     return answer
 
 

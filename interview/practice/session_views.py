@@ -17,14 +17,14 @@ from interview.practice import selectors, session_selectors, sessions
 from interview.practice.forms import AnswerForm, SessionForm
 from interview.practice.models import ANSWER_LIMIT, InterviewSession, SessionItem
 from interview.practice.report import report as report_of
-from interview.practice.services import AnswerRefused
+from interview.practice.services import AnswerRefused, draft_keep
 from interview.practice.session_selectors import Step
+from interview.practice.views import INCOMPLETE
 from interview.questions import selectors as questions
 from interview.runs import selectors as runs
 from interview.runs.services import IdempotencyConflict
 
 RECENT = 20
-INCOMPLETE = "Send the form again: a part of it was missing."
 
 
 def _own(request: HttpRequest, session_id: uuid.UUID) -> InterviewSession:
@@ -122,9 +122,10 @@ def session_answer(request: HttpRequest, session_id: uuid.UUID, position: int) -
     form, text, error = _answered(request)
     if not error:
         try:
-            key = form.cleaned_data["idempotency_key"]
-            sessions.item_answer(item=item, text=text, idempotency_key=key)
+            key, seen = form.cleaned_data["idempotency_key"], form.cleaned_data["seen"]
+            sessions.item_answer(item=item, text=text, idempotency_key=key, seen=seen)
         except sessions.StepPassed as passed:
+            draft_keep(owner=item.session.owner, question=item.question, text=text)
             messages.warning(request, str(passed))
         except (AnswerRefused, IdempotencyConflict) as refused:
             error = str(refused)

@@ -13,6 +13,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from interview.accounts.models import User
+from interview.plain_text import storable
 from interview.practice.models import Attempt, InterviewSession, SessionItem
 from interview.practice.services import attempt_submit, probe_submit
 from interview.questions.models import Question
@@ -80,13 +81,16 @@ def item_open(item: SessionItem) -> None:
 
 
 @transaction.atomic
-def item_answer(*, item: SessionItem, text: str, idempotency_key: str) -> Attempt:
+def item_answer(
+    *, item: SessionItem, text: str, idempotency_key: str, seen: int | None = None
+) -> Attempt:
     """Answer a question once. Raises StepPassed, AnswerRefused, IdempotencyConflict."""
     item = (
         SessionItem.objects.select_for_update().select_related("session__owner", "question").get(pk=item.pk)
     )
-    if item.attempt is not None and item.attempt.idempotency_key == idempotency_key:
-        return item.attempt
+    sent = item.attempt
+    if sent is not None and sent.idempotency_key == idempotency_key and sent.text == storable(text):
+        return sent
     _still_open(item)
     taken = (timezone.now() - item.opened).total_seconds() if item.opened else 0.0
     seconds = int(min(taken, LONGEST_SECONDS))
@@ -96,6 +100,7 @@ def item_answer(*, item: SessionItem, text: str, idempotency_key: str) -> Attemp
         text=text,
         idempotency_key=idempotency_key,
         elapsed_seconds=seconds,
+        seen=seen,
     )
     item.attempt, item.seconds = attempt, seconds
     item.save(update_fields=["attempt", "seconds"])
@@ -113,7 +118,7 @@ def item_skip(*, item: SessionItem) -> None:
 
 def _still_open(item: SessionItem) -> None:
     if item.attempt_id is not None or item.skipped or item.session.ended is not None:
-        raise StepPassed("This question was answered or skipped already. Your text is kept as a draft.")
+        raise StepPassed("This question was answered or skipped already. Your text is kept as its draft.")
 
 
 def probe_answer(*, item: SessionItem, probe: int, text: str, idempotency_key: str) -> Attempt:

@@ -6,6 +6,7 @@ import uuid
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
@@ -19,6 +20,7 @@ from interview.runs import selectors as runs
 from interview.runs.services import IdempotencyConflict
 
 RECENT = 20
+INCOMPLETE = "Send the form again: a part of it was missing."
 
 
 def _question(request: HttpRequest, question_id: str) -> Question:
@@ -87,9 +89,7 @@ def submit(request: HttpRequest, question_id: str) -> HttpResponse:
     text = storable(request.POST.get("text", ""))
     form = AnswerForm({**request.POST.dict(), "text": text})
     if not form.is_valid():
-        return _question_page(
-            request, asked, text=text, error="Send the form again: a part of it was missing.", status=422
-        )
+        return _question_page(request, asked, text=text, error=INCOMPLETE, status=422)
     try:
         attempt = services.attempt_submit(owner=owner_or_guest(request), question=asked, **form.cleaned_data)
     except (services.AnswerRefused, IdempotencyConflict) as refused:
@@ -107,14 +107,18 @@ def attempt(request: HttpRequest, attempt_id: uuid.UUID) -> HttpResponse:
     return render(request, f"practice/attempt.html{fragment}", attempt_context(own))
 
 
-def attempt_context(own: Attempt, *, probe_text: str = "", probe_error: str = "") -> dict[str, object]:
-    """What the page of an attempt shows."""
+def attempt_context(
+    own: Attempt, *, refused: int | None = None, probe_text: str = "", probe_error: str = ""
+) -> dict[str, object]:
+    """What the page of an attempt shows; a refused answer to a probe stands under that probe again."""
     verdict = selectors.verdict_view(own)
+    following = verdict.probe if verdict else None
     pending = [answer.run for answer in own.probe_attempts.select_related("run") if answer.verdict is None]
     return {
         "attempt": own,
         "question": own.question,
         "verdict": verdict,
+        "following": following if refused is None else selectors.probe_views(own)[refused],
         "answered": [
             (probe, [(answer, selectors.verdict_view(answer)) for answer in probe.answers])
             for probe in (verdict.answered_probes if verdict else [])
@@ -140,18 +144,16 @@ def probe_submit(request: HttpRequest, attempt_id: uuid.UUID, probe: int) -> Htt
         raise Http404("No such probe.")
     text = storable(request.POST.get("text", ""))
     form = AnswerForm({**request.POST.dict(), "text": text})
-    error = "" if form.is_valid() else "Send the form again: a part of it was missing."
+    error = "" if form.is_valid() else INCOMPLETE
     if not error:
         try:
-            services.probe_submit(
-                attempt=own, probe=probe, text=text, idempotency_key=form.cleaned_data["idempotency_key"]
-            )
+            key = form.cleaned_data["idempotency_key"]
+            answer = services.probe_submit(attempt=own, probe=probe, text=text, idempotency_key=key)
+            return redirect(f"{reverse('practice:attempt', args=[own.pk])}#followup-{answer.pk}")
         except (services.AnswerRefused, IdempotencyConflict) as refused:
             error = str(refused)
-    if error:
-        context = attempt_context(own, probe_text=text, probe_error=error)
-        return render(request, "practice/attempt.html", context, status=422)
-    return redirect("practice:attempt", attempt_id=own.pk)
+    context = attempt_context(own, refused=probe, probe_text=text, probe_error=error)
+    return render(request, "practice/attempt.html", context, status=422)
 
 
 @require_POST

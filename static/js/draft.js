@@ -1,6 +1,9 @@
 // An answer being written: kept in this browser at once, on the server soon after. No keystroke is lost.
 // Revisions only grow; the server refuses an older one (409), and "saved" is shown for the newest text only.
 const IDLE = 1200;
+const AGAIN = 5000; // until the next try when the server could not take a text; doubled each time up to SLOWEST
+const SLOWEST = 60_000;
+const WEEK = 7 * 86400e3;
 
 for (const form of document.querySelectorAll("form[data-draft]")) start(form);
 if (document.querySelector("[data-attempt]")) forget();
@@ -8,7 +11,7 @@ if (document.querySelector("[data-attempt]")) forget();
 // The answer has arrived: its local copy is no longer needed. A page that still asks for it hasn't got it.
 function forget() {
   try {
-    const asked = [...document.querySelectorAll("form[data-draft]")].map((form) => `draft:${form.dataset.draft}`);
+    const asked = [...document.querySelectorAll("form[data-draft]")].map(keyOf);
     if (asked.includes(sessionStorage.getItem("draft-submitted"))) return;
     localStorage.removeItem(sessionStorage.getItem("draft-submitted"));
     sessionStorage.removeItem("draft-submitted");
@@ -17,30 +20,52 @@ function forget() {
   }
 }
 
+// An account's texts have a place of their own: nobody else who uses this browser is shown them.
+function keyOf(form) {
+  return form.dataset.by ? `draft:${form.dataset.by}:${form.dataset.draft}` : `draft:${form.dataset.draft}`;
+}
+
+// What this browser kept last: of the account, or of the guest who has signed in since.
+function kept(form) {
+  const found = [read(keyOf(form)), read(`draft:${form.dataset.draft}`)].filter((one) => one?.at > Date.now() - WEEK);
+  return found.sort((one, other) => other.at - one.at)[0];
+}
+
+// Did an account leave a text here that the server never got? It is for that account's eyes only.
+function waits(form) {
+  try {
+    const theirs = Object.keys(localStorage).filter((key) => /^draft:\d+:/.test(key) && key.endsWith(`:${form.dataset.draft}`));
+    return theirs.map(read).some((one) => one && !one.saved && one.at > Date.now() - WEEK);
+  } catch {
+    return false;
+  }
+}
+
 function start(form) {
   const area = form.querySelector("[data-draft-text]");
   const find = (name) => form.querySelector(`[data-draft-${name}]`);
-  const key = `draft:${form.dataset.draft}`;
+  const key = keyOf(form);
   const state = {
     revision: Number(form.dataset.revision),
+    newest: Number(form.dataset.revision), // the last revision sent, answered or not
+    accepted: 0,
+    sent: new Map(),
     elapsed: Number(form.dataset.elapsed),
     saved: area.value,
-    saving: false,
+    saving: 0,
+    wait: AGAIN,
     timer: 0,
     conflict: null,
     done: false,
   };
 
-  const local = read(key);
-  if (local && !("keep" in form.dataset) && local.text !== area.value && local.at > Date.now() - 7 * 86400e3) {
-    // Text that never reached the server (offline, signed out) wins over an older stored draft.
-    if (!area.value.trim() || local.revision > state.revision) area.value = local.text;
-  }
+  pickUp();
   count();
   if (area.value !== state.saved) later();
 
   area.addEventListener("input", () => {
-    write(key, { text: area.value, revision: state.revision + 1, at: Date.now() });
+    state.done = false; // whoever stops a page that doesn't come and writes on, submits again
+    write(key, { text: area.value, revision: state.newest + 1, at: Date.now() });
     say("not saved yet");
     count();
     later();
@@ -53,10 +78,10 @@ function start(form) {
     state.done = true;
     find("elapsed").value = Math.round(state.elapsed);
     // What this page has seen: a newer text from another window is then not overwritten by the button.
-    if (find("seen")) find("seen").value = state.revision + (state.saving ? 1 : 0);
+    find("seen").value = state.saving ? state.newest : state.revision;
     clearTimeout(state.timer);
     // Kept until the answer's page has opened: a submission that fails loses nothing.
-    write(key, { text: area.value, revision: state.revision + 1, at: Date.now() });
+    write(key, { text: area.value, revision: state.newest + 1, at: Date.now() });
     sessionStorage.setItem("draft-submitted", key);
   });
   window.addEventListener("pageshow", () => { state.done = false; });
@@ -73,50 +98,76 @@ function start(form) {
     find("elapsed").value = seconds;
   }, 1000);
 
-  function later() {
+  function later(wait = IDLE) {
     clearTimeout(state.timer);
-    state.timer = setTimeout(() => save(false), IDLE);
+    state.timer = setTimeout(() => save(false), wait);
+  }
+
+  // Text that never reached the server (offline, signed out) wins over an older stored draft; beside a newer one
+  // from elsewhere the learner decides. What an account's draft had reached the server with is the server's.
+  function pickUp() {
+    const local = kept(form);
+    if (!local && !form.dataset.by && waits(form)) say("what was typed here while signed in comes back after signing in");
+    if (!local || "keep" in form.dataset || local.text === area.value) return;
+    if (local.saved && form.dataset.by) return;
+    if (area.value.trim() && local.revision <= state.revision) {
+      if (local.saved) return;
+      ask({ text: area.value, revision: state.revision });
+    }
+    area.value = local.text;
   }
 
   async function save(leaving) {
     if (state.saving && !leaving) return later();
     if (state.conflict !== null || state.done) return;
     const text = area.value;
-    const revision = state.revision + 1;
+    const revision = (state.newest = Math.max(state.newest, state.revision) + 1);
+    state.sent.set(revision, text).delete(revision - 5);
     const body = new FormData();
     body.set("text", text);
     body.set("revision", revision);
     body.set("elapsed_seconds", Math.round(state.elapsed));
     body.set("csrfmiddlewaretoken", form.querySelector("[name=csrfmiddlewaretoken]").value);
-    state.saving = true;
+    state.saving += 1;
     try {
       const answer = await fetch(form.dataset.draftUrl, { method: "POST", body, keepalive: leaving && text.length < 10000 });
       if (answer.ok) accept(text, revision, await answer.json());
       else if (answer.status === 409) clash(await answer.json());
       else if (answer.status === 422) say((await answer.json()).message || "can't be saved as it is; kept in this browser");
-      else say("not saved on the server; kept in this browser");
+      else again("not saved on the server; kept in this browser");
     } catch {
-      say("offline; kept in this browser");
-      state.timer = setTimeout(() => save(false), 5000);
+      again("offline; kept in this browser");
     } finally {
-      state.saving = false;
+      state.saving -= 1;
     }
+  }
+
+  function again(words) {
+    say(words);
+    later(state.wait);
+    state.wait = Math.min(2 * state.wait, SLOWEST);
   }
 
   function accept(text, revision, answer) {
-    state.revision = Math.max(revision, answer.revision);
+    state.wait = AGAIN;
+    if (revision < state.accepted) return; // an older reply that comes late says nothing of the newest text
+    state.accepted = revision;
+    state.revision = Math.max(state.revision, revision, answer.revision);
     state.saved = text;
-    if (area.value === text) {
-      say(`saved ${new Date().toTimeString().slice(0, 5)}`);
-      find("words").textContent = `${answer.words} words`;
-    } else later();
+    if (area.value !== text) return later();
+    write(key, { text, revision: state.revision, at: Date.now(), saved: true });
+    say(`saved ${new Date().toTimeString().slice(0, 5)}`);
+    find("words").textContent = `${answer.words} words`;
   }
 
   function clash(answer) {
-    if (answer.text === area.value) {
-      state.revision = answer.revision;
-      return;
-    }
+    // A later save of this very page was there first: that is no other window.
+    if (state.sent.get(answer.revision) !== answer.text) return ask(answer);
+    state.revision = Math.max(state.revision, answer.revision);
+    if (area.value !== answer.text) later();
+  }
+
+  function ask(answer) {
     state.conflict = answer;
     find("conflict").hidden = false;
     say("changed in another window");

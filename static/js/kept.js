@@ -1,17 +1,33 @@
 // data-kept="name": what is typed there stays in this browser until it was sent and its page is gone.
 const SENT = "kept-sent";
 
-for (const area of document.querySelectorAll("[data-kept]")) {
-  const key = `kept:${area.dataset.kept}`;
-  if (!area.value.trim()) area.value = read(localStorage, key) || "";
-  area.addEventListener("input", () => write(localStorage, key, area.value));
-  area.form?.addEventListener("submit", () => write(sessionStorage, SENT, key));
+document.addEventListener("input", (event) => {
+  if (event.target.matches?.("[data-kept]")) write(localStorage, keyOf(event.target), event.target.value);
+});
+document.addEventListener("submit", (event) => {
+  const area = event.target.querySelector("[data-kept]");
+  if (area) write(sessionStorage, SENT, keyOf(area));
+});
+document.addEventListener("htmx:afterSettle", restore);
+restore();
+forget();
+
+// Parts of a page that come later hold such fields too.
+function restore() {
+  for (const area of document.querySelectorAll("[data-kept]")) {
+    if (!area.value.trim()) area.value = read(localStorage, keyOf(area)) || "";
+  }
 }
 
-const sent = read(sessionStorage, SENT);
-if (sent && ![...document.querySelectorAll("[data-kept]")].some((area) => `kept:${area.dataset.kept}` === sent)) {
+function forget() {
+  const sent = read(sessionStorage, SENT);
+  if (!sent || [...document.querySelectorAll("[data-kept]")].some((area) => keyOf(area) === sent)) return;
   localStorage.removeItem(sent);
   sessionStorage.removeItem(SENT);
+}
+
+function keyOf(area) {
+  return `kept:${area.dataset.kept}`;
 }
 
 function read(store, key) {

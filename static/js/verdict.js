@@ -19,11 +19,13 @@ document.addEventListener("htmx:afterSettle", announce);
 const [visit] = performance.getEntriesByType("navigation");
 if (visit?.type === "navigate" && /\/(questions|practice)\//.test(document.referrer)) announce();
 
+// After a follow-up its own result is the news, and the address names it.
 function announce() {
-  const result = document.querySelector("#verdict [data-result]");
+  const fresh = /^#followup-/.test(location.hash) ? location.hash.slice(1) : "score";
+  const result = document.getElementById(fresh);
   const spoken = document.querySelector("#verdict-spoken");
-  if (!result || !spoken || spoken.dataset.said) return;
-  spoken.dataset.said = "1";
+  if (!result?.matches("[data-result]") || !spoken || spoken.dataset.said === fresh) return;
+  spoken.dataset.said = fresh;
   spoken.textContent = `Assessed. ${result.innerText.replace(/\s+/g, " ")}`;
   if (!document.activeElement?.matches("input, textarea, select")) result.focus();
 }

@@ -60,6 +60,17 @@ def test_no_key_point_before_the_verdict(owner_client: Client, question: Questio
         assert question.strong[:60] not in text
 
 
+def test_no_link_hints_at_the_answer_before_it(owner_client: Client, owner: User, question: Question) -> None:
+    url = reverse("practice:question", args=[question.pk])
+    assert question.calculators and question.playground
+    hints = [link["label"] for link in [*question.calculators, *question.playground]]
+    before = owner_client.get(url).content.decode()
+    make_attempt(owner, question)
+    after = owner_client.get(url).content.decode()
+    for hint in hints:
+        assert hint not in before and hint in after
+
+
 def test_the_verdict_shows_points_words_and_answers(owner_client: Client, attempt: Attempt) -> None:
     grade(attempt, verdict_for(attempt, state="partial", score=0.5))
     text = page(owner_client, attempt)
@@ -121,12 +132,25 @@ def test_a_probe_is_answered_on_the_same_page(owner_client: Client, attempt: Att
     assert view.probe is not None
     url = reverse("practice:probe_submit", args=[attempt.pk, view.probe.index])
     assert owner_client.post(url, {"text": " ", "idempotency_key": "p0"}).status_code == 422
-    owner_client.post(url, {"text": "An answer to the probe.", "idempotency_key": "p1"})
+    sent = owner_client.post(url, {"text": "An answer to the probe.", "idempotency_key": "p1"})
     answer = Attempt.objects.get(parent=attempt)
+    assert sent["Location"].endswith(f"#followup-{answer.pk}")
+    assert f'id="followup-{answer.pk}"' in page(owner_client, attempt)
     assert answer.run is not None
     points = answer.run.input["rubric"]["points"]
     assert [point["id"] for point in points] == [view.probe.point]
     assert "An answer to the probe." in page(owner_client, attempt)
+
+
+def test_a_follow_up_to_a_point_that_is_gone_is_refused_with_its_text(
+    owner_client: Client, attempt: Attempt
+) -> None:
+    grade(attempt, verdict_for(attempt, state="missing", score=0.0))
+    Question.objects.filter(pk=attempt.question_id).update(probes=[{"point": "new", "ask": "And now?"}])
+    url = reverse("practice:probe_submit", args=[attempt.pk, 0])
+    answer = owner_client.post(url, {"text": "Late words.", "idempotency_key": "p1"})
+    assert answer.status_code == 422 and "was changed since" in answer.content.decode()
+    assert not Attempt.objects.filter(parent=attempt).exists()
 
 
 def test_evidence_may_overlap() -> None:

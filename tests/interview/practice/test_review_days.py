@@ -144,6 +144,19 @@ def test_a_zone_change_breaks_no_streak(owner: User, question: Question) -> None
 
 
 @pytest.mark.django_db
+def test_an_answer_counts_for_the_day_on_which_it_was_given(owner: User, question: Question) -> None:
+    live_in(owner, ZURICH)
+    with time_machine.travel("2026-06-01T21:59:30Z", tick=False):  # 23:59:30 on the 1st
+        attempt = make_attempt(owner, question)
+    with time_machine.travel("2026-06-01T22:00:30Z", tick=False):  # assessed on the 2nd
+        run = runs.run_claim(str(attempt.run_id), worker="host:1")
+        assert run is not None
+        runs.run_succeed(run, verdict_for(attempt, state="missing", score=0.0), {})
+    assert Review.objects.get().day == date(2026, 6, 1)
+    assert ReviewCard.objects.get().due_on == date(2026, 6, 2)
+
+
+@pytest.mark.django_db
 def test_the_strong_answer_word_for_word_keeps_no_streak(owner: User, question: Question) -> None:
     answered(owner, question, flags=("identical_to_reference",))
     kept = Review.objects.get()

@@ -161,9 +161,22 @@ def test_two_submits_make_one_attempt(owner_client: Client, session: InterviewSe
     for _ in range(2):
         owner_client.post(url("session_answer", session, 1), {"text": "It grows.", "idempotency_key": "same"})
     assert Attempt.objects.count() == 1
-    late = send(owner_client, url("session_answer", session, 1), "Another window.")
-    assert late.status_code == 302
+    assert not Draft.objects.exists()
+
+
+@pytest.mark.parametrize("key", ["same", "another"])
+def test_an_answer_that_comes_too_late_is_kept_as_a_draft(
+    owner_client: Client, session: InterviewSession, key: str
+) -> None:
+    answering = url("session_answer", session, 1)
+    owner_client.post(answering, {"text": "It grows.", "idempotency_key": "same"})
+    saving = reverse("practice:draft_save", args=[session.items.get(position=1).question_id])
+    owner_client.post(saving, {"text": "Begun elsewhere.", "revision": 3})
+    late = owner_client.post(answering, {"text": "Another window.", "idempotency_key": key}, follow=True)
+    assert "kept as its draft" in late.content.decode()
     assert Attempt.objects.count() == 1
+    kept = Draft.objects.get()
+    assert (kept.text, kept.revision) == ("Another window.\n\nBegun elsewhere.", 4)
 
 
 def test_the_clock_takes_nothing_away(owner_client: Client, owner: User, session: InterviewSession) -> None:

@@ -53,6 +53,32 @@ def test_the_draft_is_cleared_by_the_attempt(owner_client: Client, question: Que
     assert not Draft.objects.exists()
 
 
+def test_what_another_window_wrote_stays_a_draft(owner_client: Client, question: Question) -> None:
+    saving = reverse("practice:draft_save", args=[question.pk])
+    owner_client.post(saving, {"text": "written in the other window", "revision": 4})
+    url = reverse("practice:submit", args=[question.pk])
+    owner_client.post(url, {"text": ANSWER, "idempotency_key": "key-1", "seen": "3"})
+    assert Draft.objects.get().text == "written in the other window"
+    owner_client.post(url, {"text": ANSWER + " More.", "idempotency_key": "key-2", "seen": "4"})
+    assert not Draft.objects.exists()
+
+
+def test_an_answer_by_the_api_leaves_a_draft_alone(owner_client: Client, question: Question) -> None:
+    owner_client.post(reverse("practice:draft_save", args=[question.pk]), {"text": "begun", "revision": 1})
+    body = {"question": question.pk, "answer": ANSWER, "idempotency_key": "key-1"}
+    assert owner_client.post("/api/v1/attempts", body, content_type="application/json").status_code == 202
+    assert Draft.objects.get().text == "begun"
+
+
+def test_a_save_that_comes_after_its_answer_makes_no_draft(owner_client: Client, question: Question) -> None:
+    submit(owner_client, question, ANSWER)
+    saving = reverse("practice:draft_save", args=[question.pk])
+    assert owner_client.post(saving, {"text": ANSWER[:40], "revision": 7}).json()["revision"] == 7
+    assert not Draft.objects.exists()
+    owner_client.post(saving, {"text": "A second try.", "revision": 8})
+    assert Draft.objects.get().text == "A second try."
+
+
 @pytest.mark.parametrize("text", ["", "   \n", "\u200b\u200d\ufeff"])
 def test_nothing_to_assess_is_said(owner_client: Client, question: Question, text: str) -> None:
     answer = submit(owner_client, question, text)
