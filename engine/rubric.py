@@ -217,11 +217,14 @@ def _text(data: object, path: str) -> str:
 
 
 def _real(data: object, path: str) -> float:
-    if isinstance(data, bool) or not isinstance(data, int | float) or not math.isfinite(data):
-        raise RubricError(
-            path, f"a finite number is wanted, got {data!r}" if data is not None else "a number is missing"
-        )
-    return float(data)
+    try:
+        value = float(data) if isinstance(data, int | float) and not isinstance(data, bool) else math.nan
+    except OverflowError:  # a whole number of hundreds of digits
+        value = math.inf
+    if not math.isfinite(value):
+        got = "a number is missing" if data is None else f"a finite number is wanted, got {str(data)[:40]!r}"
+        raise RubricError(path, got)
+    return value
 
 
 def _positive(data: object, path: str) -> float:

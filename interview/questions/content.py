@@ -26,7 +26,10 @@ MOST = {
     "calculators": 10,
     "playground": 10,
 }
-LONGEST_TEXT = 20_000  # of any single text inside points, probes and samples
+MOST_INSIDE = {"statements": 100, "anchors": 20, "numbers": 20}  # of one point or misconception
+LARGEST_WEIGHT = 100
+LONGEST_TEXT = 20_000  # of any single text inside probes and samples
+LARGEST_RUBRIC = 200_000  # characters of all points and misconceptions together
 PROBE = "There is more to this. What else belongs in a full answer?"
 Json = dict[str, Any]
 
@@ -166,12 +169,29 @@ def _check_lists(values: Json, faults: list[Fault]) -> None:
     _records(values, "sources", ("title", "url", "note"), ("title",), faults)
     _records(values, "calculators", ("slug", "query", "label"), ("slug", "label"), faults)
     _records(values, "playground", ("page", "label"), ("page", "label"), faults)
+    for key in ("points", "misconceptions"):
+        _check_parts(values, key, faults)
+    size = len(json.dumps([values["points"], values["misconceptions"]]))
+    if size > LARGEST_RUBRIC:
+        faults.append(Fault("points", f"{size:,} characters in all, and {LARGEST_RUBRIC:,} is the limit"))
     _allowed(values, "samples", "label", SAMPLE_LABELS, faults)
     _allowed(values, "calculators", "slug", CALCULATORS, faults)
     _allowed(values, "playground", "page", PLAYGROUND_PAGES, faults)
     for i, source in enumerate(values["sources"]):
         if isinstance(source, dict) and source.get("url") and not str(source["url"]).startswith("https://"):
             faults.append(Fault(f"sources[{i}].url", "an address that starts with https:// is wanted"))
+
+
+def _check_parts(values: Json, key: str, faults: list[Fault]) -> None:
+    """How much one point or misconception may hold; what each part must be, the rubric says."""
+    for i, part in enumerate(part for part in values[key] if isinstance(part, dict)):
+        for name, most in MOST_INSIDE.items():
+            inside = part.get(name)
+            if isinstance(inside, list) and len(inside) > most:
+                faults.append(Fault(f"{key}[{i}].{name}", f"{len(inside)} of them, and {most} is the limit"))
+        weight = part.get("weight")
+        if isinstance(weight, int | float) and weight > LARGEST_WEIGHT:
+            faults.append(Fault(f"{key}[{i}].weight", f"{LARGEST_WEIGHT} is the limit"))
 
 
 def _records(

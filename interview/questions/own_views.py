@@ -11,13 +11,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from interview.accounts.sessions import AccountRequest, sign_in_required
+from interview.documents.uploading import oversized
 from interview.plain_text import storable
 from interview.questions import own_selectors, own_services
 from interview.questions.content import Content, ContentRefused, content_from
 from interview.questions.formats import json_format
 from interview.questions.formats.raw import FileRefused
 from interview.questions.formats.registry import FORMATS, format_of
-from interview.questions.importing import Preview, preview
+from interview.questions.importing import BYTE_LIMIT, Preview, preview
 from interview.questions.kinds import KIND
 from interview.questions.models import Question
 from interview.questions.own_forms import QuestionForm
@@ -196,6 +197,8 @@ def own_import(request: AccountRequest) -> HttpResponse:
 
 def _upload(request: AccountRequest) -> tuple[str, bytes]:
     file = request.FILES.get("file")
+    if oversized(request) or (isinstance(file, UploadedFile) and (file.size or 0) > BYTE_LIMIT):
+        raise FileRefused(f"The file is larger than {BYTE_LIMIT // 10**6} MB. Split it.")
     if isinstance(file, UploadedFile):
         return file.name or "", file.read()
     text = storable(request.POST.get("text", ""))

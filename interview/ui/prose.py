@@ -41,6 +41,7 @@ ATTRIBUTES = dict.fromkeys(MATH_TAGS, MATH_ATTRIBUTES) | {
 }
 # Inside single dollars no space may touch them, and no digit may follow: amounts of money are no formulas.
 FORMULA = re.compile(r"\$\$([^$]+)\$\$|\$(?![\s$])([^$\n]*)(?<![\s\\$])\$(?![\d$])")
+LONGEST_FORMULA = 40  # lines; more without an end are text
 WORD = re.compile(r"<mi>([^<&]{2,})</mi>")
 
 
@@ -98,22 +99,22 @@ def _inline_math(state: StateInline, silent: bool) -> bool:
 
 def _block_math(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """`$$…$$` that begins a line and ends one, over one or more lines."""
-    line = start
-    text = _line(state, line)
-    if not text.startswith("$$"):
+    lines = [_line(state, start)]
+    if not lines[0].startswith("$$"):
         return False
-    while not (text.rstrip().endswith("$$") and len(text.strip()) > 4):
-        line += 1
-        if line >= end or state.isEmpty(line):
+    while not (lines[-1].rstrip().endswith("$$") and len("\n".join(lines[:2]).strip()) > 4):
+        line = start + len(lines)
+        if line >= end or len(lines) == LONGEST_FORMULA or state.isEmpty(line):
             return False
-        text += "\n" + _line(state, line)
+        lines.append(_line(state, line))
+    text = "\n".join(lines)
     formula = text.strip()[2:-2].strip()
     if not formula or "$$" in formula:
         return False
     if not silent:
         token = state.push("math_block", "math", 0)
-        token.block, token.content, token.map = True, formula, [start, line + 1]
-        state.line = line + 1
+        token.block, token.content, token.map = True, formula, [start, start + len(lines)]
+        state.line = start + len(lines)
     return True
 
 

@@ -37,10 +37,11 @@ def test_an_interview_session(page: Page, axed: Axed) -> None:
     probe.fill("Keys and values stay for every layer")
     page.reload()
     expect(probe).to_have_value("Keys and values stay for every layer")
-    page.get_by_role("button", name="Answer", exact=True).click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="Answer", exact=True).click()
     while page.get_by_text(re.compile("Question 1 of 2")).is_visible():
-        page.get_by_role("button", name="I don’t know").click()
-        page.wait_for_load_state()
+        with page.expect_navigation():
+            page.get_by_role("button", name="I don’t know").click()
     expect(page.get_by_text(re.compile("Question 2 of 2"))).to_be_visible()
     expect(page.get_by_label("Your answer", exact=True)).to_have_value("")
     page.get_by_role("button", name="Skip this question").click()

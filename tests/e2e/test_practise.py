@@ -25,6 +25,7 @@ def test_from_home_to_the_next_review(page: Page, axed: Axed) -> None:
     axed(page)
     page.get_by_label("Words").fill("long context")
     page.wait_for_url("**q=long*context**")
+    expect(page.get_by_role("link", name="What is a token, and why")).to_have_count(0)
     page.get_by_role("link", name="Why is long context expensive?").click()
     axed(page)
     box = page.get_by_label("Your answer")

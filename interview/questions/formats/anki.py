@@ -5,10 +5,14 @@ from __future__ import annotations
 import html
 import io
 import json
+import lzma
 import re
 import sqlite3
+import struct
 import tempfile
+import time
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ from typing import Any
 import genanki
 
 from interview.questions.content import Content
+from interview.questions.formats.markup import plain
 from interview.questions.formats.raw import FileRefused, Raw
 from interview.questions.loader import LEVELS
 
@@ -23,12 +28,13 @@ DECK_ID, MODEL_ID = 1_718_203_001, 1_718_203_002  # fixed for ever: Anki tells d
 DECK, MODEL = "Prefill", "Prefill question"
 DATABASE_LIMIT = 50_000_000  # bytes of an unpacked collection
 NOTE_LIMIT = 5_000
+FIELDS_LIMIT = 200_000  # characters of one note
+READ_SECONDS = 5  # that a collection may take
+CORRUPT = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OSError, EOFError, RuntimeError, ValueError, OverflowError)
 SEPARATOR = "\x1f"
 TAG = re.compile(r"[^\w:.-]+")
-BREAK = re.compile(r"<(?:br|/div|/p|/li)\b[^>]*>", re.I)
-MARKUP = re.compile(r"<[^>]+>")
-SOUND = re.compile(r"\[sound:[^\]]*\]")
-CLOZE = re.compile(r"\{\{c\d+::(.*?)(?:::.*?)?\}\}", re.S)
+SOUND = re.compile(r"\[sound:[^\[\]]*\]")
+CLOZE = re.compile(r"\{\{c\d+::")
 CSS = ".card { font-family: serif; font-size: 20px; text-align: left; max-width: 38em; margin: auto; }"
 
 
@@ -92,7 +98,7 @@ def _collection(data: bytes) -> bytes:
                 )
             with package.open(found) as file:
                 unpacked = file.read(DATABASE_LIMIT + 1)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, EOFError) as error:
+    except CORRUPT as error:
         raise FileRefused("This is not an Anki package (.apkg).") from error
     if len(unpacked) > DATABASE_LIMIT:
         raise FileRefused("The collection is larger than 50 MB unpacked. Export one deck without media.")
@@ -106,19 +112,31 @@ def _rows(database: bytes) -> list[tuple[str, str, str]]:
         try:
             connection = sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True)
             try:
-                query = "SELECT guid, flds, tags FROM notes ORDER BY id LIMIT ?"
-                return [
-                    (str(guid), str(fields), str(tags))
-                    for guid, fields, tags in connection.execute(query, (NOTE_LIMIT,))
-                ]
+                return _notes(connection)
             finally:
                 connection.close()
         except (sqlite3.Error, UnicodeDecodeError) as error:
             raise FileRefused("The package's collection can't be read.") from error
 
 
+def _notes(connection: sqlite3.Connection) -> list[tuple[str, str, str]]:
+    """The rows of a true table of notes: a view or a computed column could work for ever, or grow without end."""
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, DATABASE_LIMIT)
+    until = time.monotonic() + READ_SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > until, 10_000)
+    connection.execute("PRAGMA trusted_schema = OFF")
+    tables = "SELECT count(*) FROM sqlite_schema WHERE name = 'notes' AND sql LIKE 'CREATE TABLE%'"
+    computed = "SELECT count(*) FROM pragma_table_xinfo('notes') WHERE hidden <> 0"
+    if connection.execute(tables).fetchone() != (1,) or connection.execute(computed).fetchone() != (0,):
+        raise FileRefused("The package's collection holds no table of notes.")
+    query = "SELECT guid, flds, tags FROM notes ORDER BY id LIMIT ?"
+    return [tuple(map(str, row)) for row in connection.execute(query, (NOTE_LIMIT,))]  # type: ignore[misc]
+
+
 def _raw(number: int, guid: str, joined: str, tags: str) -> Raw:
     place, fields = f"note {number}", joined.split(SEPARATOR)
+    if len(joined) > FIELDS_LIMIT:
+        return Raw(place, problem=f"{len(joined):,} characters, and {FIELDS_LIMIT:,} is the limit of a note")
     if len(fields) == 5 and (whole := _ours(fields[4])) is not None:
         return Raw(place, {**whole, "uid": guid})
     if len(fields) < 2:
@@ -133,11 +151,17 @@ def _raw(number: int, guid: str, joined: str, tags: str) -> Raw:
 def _ours(data: str) -> dict[str, Any] | None:
     try:
         whole = json.loads(html.unescape(data))
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return None
     return whole if isinstance(whole, dict) and "prompt" in whole else None
 
 
 def _plain(markup: str) -> str:
-    text = SOUND.sub("", CLOZE.sub(r"\1", BREAK.sub("\n", markup)))
-    return html.unescape(MARKUP.sub("", text)).replace("\xa0", " ").strip()
+    first, *gaps = CLOZE.split(SOUND.sub("", markup))
+    return plain(first + "".join(_filled(gap) for gap in gaps))
+
+
+def _filled(gap: str) -> str:
+    """A cloze's words without its hint, and what follows it."""
+    inside, closing, rest = gap.partition("}}")
+    return inside.partition("::")[0] + rest if closing else gap

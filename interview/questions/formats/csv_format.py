@@ -21,7 +21,7 @@ ALIASES = {
 }
 FIELDS = {"id": "uid", "question": "prompt", "reference": "strong"}
 FORMULA = re.compile(r"^'*[=+\-@\t\r]")
-WEIGHT = re.compile(r"^(?P<means>.*?)\s*\|\s*(?P<weight>[\d.,]+)\s*$", re.S)
+WEIGHT = re.compile(r"[\d.,]+")
 
 
 def read(data: bytes) -> list[Raw]:
@@ -72,14 +72,15 @@ def _points(cell: str) -> list[dict[str, Any]]:
     """One point a line, `meaning | weight`."""
     points = []
     for number, line in enumerate(filter(str.strip, cell.splitlines()), start=1):
-        found = WEIGHT.match(line)
-        means = (found["means"] if found else line).strip()
+        words, bar, last = line.rpartition("|")
+        weighted = bar and WEIGHT.fullmatch(last.strip())
+        means = (words if weighted else line).strip()
         point: dict[str, Any] = {"id": f"p{number}", "means": means, "statements": [means]}
-        if found:
+        if weighted:
             try:
-                point["weight"] = float(found["weight"].replace(",", "."))
+                point["weight"] = float(last.strip().replace(",", "."))
             except ValueError:
-                raise ValueError(f"points: the weight {found['weight']!r} is no number") from None
+                raise ValueError(f"points: the weight {last.strip()!r} is no number") from None
         points.append(point)
     return points
 

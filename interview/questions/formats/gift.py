@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from interview.questions.content import Content
+from interview.questions.formats import markup
 from interview.questions.formats.raw import Raw, text_of
 from interview.questions.loader import LEVELS
 
@@ -16,6 +17,7 @@ SPECIAL = re.compile(r"[~=#{}:\\]")
 NAME = re.compile(r"\[(id|tag):((?:[^\]\\]|\\.)*)\]")
 TITLE = re.compile(r"^::(.*?)(?<!\\)::", re.S)
 FORMAT = re.compile(r"^\s*\[(moodle|plain|html|markdown)\]\s*")
+COMMENT_LIMIT = 2_000  # characters of the comments before a question that are looked at
 BRACE = re.compile(r"(?<!\\)(?:\\\\)*\{")
 CLOSING = re.compile(r"(?<!\\)(?:\\\\)*\}")
 OPTION = re.compile(r"(?<!\\)([=~])")
@@ -67,20 +69,21 @@ def _blocks(text: str) -> list[Block]:
 
 
 def _fields(block: Block) -> dict[str, Any]:
-    text, fields = block.text, _names(block.comments)
+    text, fields = block.text, _names(block.comments[-COMMENT_LIMIT:])
     if titled := TITLE.match(text):
-        fields["title"] = _plain(titled[1])
+        fields["title"] = _plain(titled[1], "plain")
         text = text[titled.end() :]
-    if form := FORMAT.match(text):
-        text = text[form.end() :]
+    form = "moodle"
+    if said := FORMAT.match(text):
+        form, text = said[1], text[said.end() :]
     opening = BRACE.search(text)
     closing = CLOSING.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
         raise Unreadable("no answer in braces: {} makes an essay, {####text} one with its reference")
     after = text[closing.end() :].strip()
     gap = " _____ " if after else ""
-    fields["prompt"] = _plain(f"{text[: opening.end() - 1].strip()}{gap}{after}")
-    return fields | _answer(text[opening.end() : closing.end() - 1].strip())
+    fields["prompt"] = _plain(f"{text[: opening.end() - 1].strip()}{gap}{after}", form)
+    return fields | _answer(text[opening.end() : closing.end() - 1].strip(), form)
 
 
 def _names(comments: str) -> dict[str, Any]:
@@ -97,10 +100,10 @@ def _names(comments: str) -> dict[str, Any]:
     return fields
 
 
-def _answer(body: str) -> dict[str, Any]:
+def _answer(body: str, form: str) -> dict[str, Any]:
     """The reference and what contradicts it, from what stands between the braces."""
     if body.startswith("####") or not body:
-        return {"strong": _plain(body.removeprefix("####"))}
+        return {"strong": _plain(body.removeprefix("####"), form)}
     if body.startswith("#"):
         return _numeric(body[1:].strip())
     feedback = re.split(r"(?<!\\)####", body)[1:]
@@ -108,8 +111,8 @@ def _answer(body: str) -> dict[str, Any]:
     head = re.split(r"(?<!\\)#", body)[0].strip().upper()
     if head in ("T", "TRUE", "F", "FALSE"):
         said = "The statement is true." if head[0] == "T" else "The statement is false."
-        return {"strong": _plain(feedback[0]) if feedback else said}
-    return _choices(body, feedback)
+        return {"strong": _plain(feedback[0], form) if feedback else said}
+    return _choices(body, feedback, form)
 
 
 def _numeric(body: str) -> dict[str, Any]:
@@ -133,7 +136,7 @@ def _number(text: str) -> float:
     return float(text.strip().replace(",", "."))
 
 
-def _choices(body: str, feedback: list[str]) -> dict[str, Any]:
+def _choices(body: str, feedback: list[str], form: str) -> dict[str, Any]:
     """Right choices become the reference, wrong ones misconceptions."""
     parts = OPTION.split(body)
     right: list[tuple[str, str]] = []
@@ -141,16 +144,16 @@ def _choices(body: str, feedback: list[str]) -> dict[str, Any]:
     for sign, option in zip(parts[1::2], parts[2::2], strict=True):
         if "->" in option:
             raise Unreadable("matching questions can't be answered in free text")
-        said, _, why = option.partition("#")
+        said, why = [*re.split(r"(?<!\\)#", option, maxsplit=1), ""][:2]
         share = WEIGHT.match(said.strip())
-        text = _plain(WEIGHT.sub("", said.strip()))
+        text = _plain(WEIGHT.sub("", said.strip()), form)
         counts = sign == "=" or (share is not None and not share[0].startswith(("%-", "%0%")))
         if text:
-            (right if counts else wrong).append((text, _plain(why)))
+            (right if counts else wrong).append((text, _plain(why, form)))
     if not right:
         raise Unreadable("no right answer is marked with =")
     said = [_sentence(text) for text, _ in right]
-    fields: dict[str, Any] = {"strong": _plain(feedback[0]) if feedback else " ".join(said)}
+    fields: dict[str, Any] = {"strong": _plain(feedback[0], form) if feedback else " ".join(said)}
     if len(said) > 1:  # alternatives: any one of them is the answer
         fields["points"] = [{"id": "answer", "means": said[0], "statements": said}]
     fields["misconceptions"] = [
@@ -164,7 +167,15 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _plain(text: str) -> str:
+def _plain(text: str, form: str) -> str:
+    """The text without escapes; a part may name a format of its own. Moodle's own format is HTML as well."""
+    if said := FORMAT.match(text):
+        form, text = said[1], text[said.end() :]
+    bare = _bare(text)
+    return markup.plain(bare) if form == "html" or (form == "moodle" and markup.is_markup(bare)) else bare
+
+
+def _bare(text: str) -> str:
     return ESCAPED.sub(lambda found: "\n" if found[1] == "n" else found[1], text).strip()
 
 

@@ -15,8 +15,10 @@ def read(data: bytes) -> list[Raw]:
     """Questions of a JSON document: an object with `questions`, or a bare list of them."""
     try:
         document = json.loads(text_of(data))
-    except (json.JSONDecodeError, RecursionError) as error:
-        place = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
+    except RecursionError as error:
+        raise FileRefused("This is not JSON (nested too deep).") from error
+    except ValueError as error:  # also a number of thousands of digits
+        place = f"line {error.lineno}" if isinstance(error, json.JSONDecodeError) else "a number is too long"
         raise FileRefused(f"This is not JSON ({place}).") from error
     if isinstance(document, dict):
         if document.get("format", FORMAT) != FORMAT:

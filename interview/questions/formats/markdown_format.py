@@ -25,6 +25,15 @@ UNGUARDED = re.compile(r"^\\(?=\\*(?:---$|## ))", re.M)
 RENAMED = {"id": "uid"}
 
 
+class WithoutAliases(yaml.SafeLoader):
+    """Plain YAML in which no name stands for another part: a few lines of them could mean millions."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("names for other parts (*name) are not read")
+        return super().compose_node(parent, index)
+
+
 def read(data: bytes) -> list[Raw]:
     """Every question of the file; a document without sections gives a row that says so."""
     text = text_of(data)
@@ -43,7 +52,7 @@ def _raw(document: str, line: int) -> Raw:
     if closing is None:
         return Raw(place, problem="the front matter has no closing '---'")
     try:
-        meta = yaml.safe_load(document[4 : closing.start()])
+        meta = yaml.load(document[4 : closing.start()], Loader=WithoutAliases)  # noqa: S506  # a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Raw(place, problem=f"the front matter is not YAML: {' '.join(str(error).split())[:200]}")
     if not isinstance(meta, dict):

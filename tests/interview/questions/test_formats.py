@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import json
+import sqlite3
+import time
 import zipfile
 
 import pytest
@@ -11,6 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interview.questions.content import Content, content_from
+from interview.questions.formats.anki import _plain
+from interview.questions.formats.markup import plain
 from interview.questions.formats.raw import FileRefused
 from interview.questions.formats.registry import FORMATS, format_of
 from interview.questions.importing import preview
@@ -154,6 +160,43 @@ def test_an_anki_export_is_the_same_note_every_time() -> None:
     assert first == again == "abc-1"
 
 
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<p>Why <b>is</b> it slow?</p><p>Say <code>n</code>.</p>", "Why is it slow?\n\nSay `n`."),
+        ("<ul><li>one</li><li>two</li></ul>", "- one\n- two"),
+        ("a<script>alert(1)</script><style>p { color: red }</style><!-- <b> -->b", "ab"),
+        ("cut<script>alert(1)", "cut"),
+        (r"Is \(n^2\) right? \[x &lt; y\] [$]z[/$] [latex]w[/latex]", "Is $n^2$ right? $$x < y$$ $z$ $$w$$"),
+        (r"f\( is no formula, $2 to $3 is a price", r"f\( is no formula, $2 to $3 is a price"),
+        ("&lt;script&gt; stays text", "<script> stays text"),
+    ],
+)
+def test_markup_of_others_becomes_what_a_reader_saw(markup: str, shown: str) -> None:
+    assert plain(markup) == shown
+
+
+def test_gift_reads_the_html_that_moodle_writes() -> None:
+    text = r"""
+::Cache::[html]<p>What does the <b>KV cache</b> hold?</p> {####[html]<p>Keys &amp; values.</p>}
+
+::Code::[html]<p>Which?</p> {=<p>One \# sign</p> ~[plain]<b>#Not this.}
+
+[markdown]Is <p> a tag? {T}
+
+What does <s> begin? {####A sequence.}
+"""
+    cache, code, kept, token = preview(FORMATS["gift"], text.encode(), topics=TOPICS, known={}).rows
+    assert cache.content and (cache.content.prompt, cache.content.strong) == (
+        "What does the KV cache hold?",
+        "Keys & values.",
+    )
+    assert code.content and code.content.strong == "One # sign."
+    assert code.content.misconceptions[0]["statements"] == ["<b>"]
+    assert kept.content and kept.content.prompt == "Is <p> a tag?"
+    assert token.content and token.content.prompt == "What does <s> begin?"
+
+
 def zipped(name: str, body: bytes) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as package:
@@ -161,9 +204,85 @@ def zipped(name: str, body: bytes) -> bytes:
     return out.getvalue()
 
 
+def collection(*statements: str) -> bytes:
+    """An Anki package whose database was made by these statements."""
+    connection = sqlite3.connect(":memory:")
+    for statement in statements:
+        connection.execute(statement)
+    return zipped("collection.anki2", connection.serialize())
+
+
+ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
+
+
+@pytest.mark.parametrize(
+    ("statements", "problem"),
+    [
+        ([f"CREATE VIEW notes AS {ENDLESS} SELECT x AS id, x AS guid, x AS flds, x AS tags FROM c"], "no table"),
+        (["CREATE TABLE notes (id, guid, tags, flds AS (hex(zeroblob(20000000))))"], "no table"),
+        (["CREATE TABLE cards (id)"], "no table"),
+        (["CREATE TABLE notes (id, guid)"], "can't be read"),
+    ],
+)
+def test_a_collection_that_computes_its_notes_is_refused(statements: list[str], problem: str) -> None:
+    with pytest.raises(FileRefused, match=problem):
+        preview(FORMATS["anki"], collection(*statements), topics=TOPICS, known={})
+
+
+PACKAGE = functools.cache(lambda: FORMATS["anki"].write([full()]))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_a_damaged_package_is_refused_or_read(data: st.DataObject) -> None:
+    whole = bytearray(PACKAGE())
+    for place in data.draw(st.lists(st.integers(0, len(whole) - 1), min_size=1, max_size=8)):
+        whole[place] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(FileRefused):
+        preview(FORMATS["anki"], bytes(whole), topics=TOPICS, known={})
+
+
+BOMB = "".join(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+
+
+@pytest.mark.parametrize(
+    ("format", "data"),
+    [
+        ("markdown", f"---\na: &a [x]\n{BOMB}---\n## Question\nWhy?\n"),
+        ("markdown", "---\na: &a [*a]\n---\n## Question\nWhy?\n"),
+        ("json", json.dumps([{"prompt": "Why?", "strong": "So.", "points": [{"weight": 10**400}]}])),
+        ("json", json.dumps([{"prompt": "Why?", "strong": "So.", "points": [{"weight": 101}]}])),
+        (
+            "json",
+            json.dumps([{"prompt": "Why?", "strong": "So.", "points": [{"statements": ["x"] * 101}]}]),
+        ),
+        (
+            "json",
+            json.dumps([{"prompt": "Why?", "strong": "So.", "points": [{"means": "x" * 200_000}]}]),
+        ),
+        ("csv", f"question,reference,points\nWhy?,So.,{'x' * 9 + ' ' * 100_000}x\n"),
+        ("gift", "//" + "[id:" * 500_000 + "\nWhy? {}"),
+    ],
+)
+def test_a_row_made_to_take_for_ever_is_wrong_at_once(format: str, data: str) -> None:
+    started = time.process_time()
+    found = preview(FORMATS[format], data.encode(), topics=TOPICS, known={})
+    assert found.wrong or format == "csv"
+    assert time.process_time() - started < 3
+
+
+def test_markup_made_to_take_for_ever_is_read_at_once() -> None:
+    started = time.process_time()
+    for part in ("<", "<!--", "<script>", "{{c1::", "[sound:", r"\(", "&", "</p ", "\n "):
+        plain(part * 20_000)
+        _plain(part * 20_000)
+    assert time.process_time() - started < 5
+
+
 @pytest.mark.parametrize(
     ("name", "data", "problem"),
     [
+        ("a.json", b"[" + b"1" * 5_000 + b"]", "number is too long"),
         ("a.json", b"{", "not JSON"),
         ("a.json", b'{"format": "other", "questions": []}', "not known"),
         ("a.json", b"[" * 100_000, "not JSON"),
