@@ -149,6 +149,20 @@ def test_input_can_dominate_the_bill() -> None:
     assert 5 * 2001 > 10000 > 5 * 1999
 
 
+def test_when_a_cache_write_pays() -> None:
+    def calls(write: float, n: int) -> float:
+        return write + 0.1 * (n - 1)
+
+    title = "A cache write pays off from the second read"
+    states(title, f"{calls(1.25, 2):.2f}", f"{calls(2, 2):.2f}", f"{calls(2, 3):.2f}")
+    assert calls(1.25, 2) < 2 < calls(2, 2) and calls(2, 3) < 3
+
+
+def test_what_a_sparse_step_reads() -> None:
+    title = "A sparse model is as fast as its active size"
+    states(title, f"{100 * (1 - (1 - 2 / 8) ** 16):.1f}", f"{46.7 * 2:.1f} GB", f"{12.9 * 2:.1f} GB")
+
+
 def test_when_the_cheap_model_is_dear() -> None:
     def per_success(call: float, success: float, failure: float) -> float:
         return (call + (1 - success) * failure) / success

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 from xml.etree import ElementTree
@@ -21,6 +22,39 @@ SIZE = re.compile(r'(?:[xy][12]?|width|height|cx|cy|r)="(-?[\d.]+)"')
 def test_every_topic_has_a_drawing_and_a_formula(parsed_bank: Bank) -> None:
     assert {topic.id for topic in parsed_bank.topics} == set(DRAWINGS)
     assert [topic.id for topic in parsed_bank.topics if "$" not in topic.primer] == []
+
+
+# What the primers say in figures, computed here a second time.
+FIGURES = {
+    "architectures": [f"from {1000 - 1}", f"about {0.15 * 1000:.0f}"],
+    "attention": [f"leaves {1000 * 1001 // 2:,}"],
+    "blocks": [f"{32 * 12 * 4096**2 / 1e9:.1f} billion"],
+    "choosing-a-layer": [f"{2_500 * 2 / 1e6:.3f} USD a call", f"{3_000 / (2_500 * 2 / 1e6):,.0f} calls"],
+    "customers": [f"make {50_000 * 0.01 * 0.5 * 4:,.0f} USD"],
+    "embeddings": [f"{49_152 * 576 / 1e6:.1f} of 134.5 million", f"{49_152 * 576 / 134_515_008:.0%}"],
+    "hallucination": [f"a rate of {1 - 0.05 ** (1 / 300):.0%}"],
+    "kv-cache": [f"{2 * 80 * 8 * 128 * 2 // 1024} KiB"],
+    "mixture-of-experts": [f"touch {1 - (1 - 2 / 8) ** 16:.0%}"],
+    "next-token": [f"has {0.95**100:.1%}"],
+    "positions": [f"{2 * math.pi * 10_000 ** (126 / 128) // 1000:.0f},000 tokens"],
+    "production": [f"take {16 * 0.9 * 0.1 / 0.02**2:,.0f} requests"],
+    "prompt-injection": [f"succeed with {1 - 0.99**100:.0%}"],
+    "reproducibility": [f"{100 * math.sqrt(0.9 * 0.1 / 20):.1f} points"],
+    "serving": [f"{70 * 2} GB", f"{140 / (4 * 3.35):.1f} ms", f"{4 * 3350 / 140:.0f} tokens a second"],
+    "structured-output": [f"{0.04**3:.4%}"],
+    "training": ["nearly 1,900"],  # 15 trillion tokens, 8.03 billion parameters
+}
+
+
+def test_a_primer_says_what_is_listened_for_and_its_figures_are_right(parsed_bank: Bank) -> None:
+    primers = {topic.id: topic.primer for topic in parsed_bank.topics}
+    for topic, primer in primers.items():
+        last = primer.split("\n\n")[-1]
+        assert last.startswith("**What an interviewer listens for.** ") and len(last.split()) > 40, topic
+    for topic, figures in FIGURES.items():
+        for figure in figures:
+            assert figure in primers[topic], (topic, figure)
+    assert 1_850 < 15e12 / 8.03e9 < 1_900
 
 
 @pytest.mark.parametrize("topic", DRAWINGS)
