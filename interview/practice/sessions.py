@@ -81,9 +81,7 @@ def item_open(item: SessionItem) -> None:
 
 
 @transaction.atomic
-def item_answer(
-    *, item: SessionItem, text: str, idempotency_key: str, seen: int | None = None
-) -> Attempt:
+def item_answer(*, item: SessionItem, text: str, idempotency_key: str, seen: int | None = None) -> Attempt:
     """Answer a question once. Raises StepPassed, AnswerRefused, IdempotencyConflict."""
     item = (
         SessionItem.objects.select_for_update().select_related("session__owner", "question").get(pk=item.pk)

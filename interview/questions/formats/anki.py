@@ -30,7 +30,17 @@ DATABASE_LIMIT = 50_000_000  # bytes of an unpacked collection
 NOTE_LIMIT = 5_000
 FIELDS_LIMIT = 200_000  # characters of one note
 READ_SECONDS = 5  # that a collection may take
-CORRUPT = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, OSError, EOFError, RuntimeError, ValueError, OverflowError)
+CORRUPT = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    OSError,
+    EOFError,
+    RuntimeError,
+    ValueError,
+    OverflowError,
+)
 SEPARATOR = "\x1f"
 TAG = re.compile(r"[^\w:.-]+")
 SOUND = re.compile(r"\[sound:[^\[\]]*\]")

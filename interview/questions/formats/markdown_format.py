@@ -52,7 +52,7 @@ def _raw(document: str, line: int) -> Raw:
     if closing is None:
         return Raw(place, problem="the front matter has no closing '---'")
     try:
-        meta = yaml.load(document[4 : closing.start()], Loader=WithoutAliases)  # noqa: S506  # a safe loader
+        meta = yaml.load(document[4 : closing.start()], Loader=WithoutAliases)  # a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Raw(place, problem=f"the front matter is not YAML: {' '.join(str(error).split())[:200]}")
     if not isinstance(meta, dict):

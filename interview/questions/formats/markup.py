@@ -13,9 +13,17 @@ BREAKS = (
     (re.compile(r"</?(?:code|tt|kbd)\b[^<>]*>", re.I), "`"),
 )
 TAG = re.compile(r"<[/!a-z][^<>]*>", re.I)
-PROSE_TAG = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|u|ul|ol|li|code|pre|sub|sup|img|a|table)\b[^<>]*>", re.I)
+PROSE_TAG = re.compile(
+    r"</?(?:p|br|div|span|b|i|em|strong|u|ul|ol|li|code|pre|sub|sup|img|a|table)\b[^<>]*>", re.I
+)
 # How others set formulas off, and how it is done here.
-FORMULAS = (("\\[", "\\]", "$$"), ("\\(", "\\)", "$"), ("[$$]", "[/$$]", "$$"), ("[$]", "[/$]", "$"), ("[latex]", "[/latex]", "$$"))
+FORMULAS = (
+    ("\\[", "\\]", "$$"),
+    ("\\(", "\\)", "$"),
+    ("[$$]", "[/$$]", "$$"),
+    ("[$]", "[/$]", "$"),
+    ("[latex]", "[/latex]", "$$"),
+)
 SPACES = re.compile(r"[ \t]*\n[ \t]*")
 GAPS = re.compile(r"\n{3,}")
 

@@ -218,7 +218,10 @@ ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
 @pytest.mark.parametrize(
     ("statements", "problem"),
     [
-        ([f"CREATE VIEW notes AS {ENDLESS} SELECT x AS id, x AS guid, x AS flds, x AS tags FROM c"], "no table"),
+        (
+            [f"CREATE VIEW notes AS {ENDLESS} SELECT x AS id, x AS guid, x AS flds, x AS tags FROM c"],
+            "no table",
+        ),
         (["CREATE TABLE notes (id, guid, tags, flds AS (hex(zeroblob(20000000))))"], "no table"),
         (["CREATE TABLE cards (id)"], "no table"),
         (["CREATE TABLE notes (id, guid)"], "can't be read"),
@@ -242,7 +245,9 @@ def test_a_damaged_package_is_refused_or_read(data: st.DataObject) -> None:
         preview(FORMATS["anki"], bytes(whole), topics=TOPICS, known={})
 
 
-BOMB = "".join(f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True))
+BOMB = "".join(
+    f"{b}: &{b} [{', '.join(['*' + a] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
+)
 
 
 @pytest.mark.parametrize(
