@@ -89,7 +89,11 @@ def test_text_that_never_arrived_is_shown_beside_a_newer_one_from_elsewhere(tab:
     expect(tab.locator("[data-draft-status]")).to_have_text(re.compile("offline"), timeout=10_000)
     tab.unroute("**/draft/")
     token = tab.locator("form[data-draft] [name=csrfmiddlewaretoken]").input_value()
-    data = {"text": "from the phone", "revision": "9", "csrfmiddlewaretoken": token}
+    data: dict[str, str | float | bool] = {
+        "text": "from the phone",
+        "revision": "9",
+        "csrfmiddlewaretoken": token,
+    }
     assert tab.request.post(f"{QUESTION}draft/", form=data, headers={"Referer": tab.url}).ok
     tab.evaluate("window.stop()")
     tab.reload()
