@@ -17,7 +17,7 @@ typedef struct {
 } Layer;
 
 typedef struct {
-    int64_t n_layers, hidden, intermediate, n_heads, n_kv_heads, head_dim, threads, few;
+    int64_t n_layers, hidden, intermediate, n_heads, n_kv_heads, head_dim, threads, few, rank;  // rank: the greatest of its updates
     float floor, head_floor;  // sqrt(n eps) of the norms over the hidden state and over a head
     const float *cos, *sin;   // [context, head_dim]; the sign of the first half lies in sin
     const float *gain;        // [hidden], of the last norm
@@ -40,7 +40,7 @@ typedef struct {
     int64_t index, rows, threads, longest;
     float *x;  // [rows, hidden], the residual stream
     Rounded in, mixed, inner;
-    float *heads, *scores;
+    float *heads, *scores, *lowered;  // lowered: room for A x of every row
     int64_t *tiles, n_tiles;
 } Pass;
 

@@ -15,11 +15,13 @@ from torch import Tensor
 from engine.arranged import arranges_bf16
 from engine.attention import Views, attend, views_of
 from engine.cache import Arena, KVCache, padded
-from engine.fused import fuse
+from engine.fused import Fused, fuse
 from engine.kernel import FEW_ROWS, takes
 from engine.linear import Linear
 from engine.lora import Updates, groups, product
 from engine.rope import RopeScaling, rope_tables
+
+ADAPTERS_KEPT = 8  # ready for the compiled pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +126,7 @@ class Decoder:
         cos, sin = rope_tables(shape.head_dim, shape.context_length, shape.rope_theta, shape.rope_scaling)
         self.cos, self.sin = cos.to(self.device), sin.to(self.device)
         self.fused = fuse(self)
+        self._changed: list[Fused] = []
 
     def new_cache(self, capacity: int) -> KVCache:
         """An empty cache for `capacity` tokens."""
@@ -160,24 +163,29 @@ class Decoder:
         return self._fused(x, segments)
 
     def _fused(self, x: Tensor, segments: Sequence[Segment]) -> Tensor:
-        """Rows that an adapter changes take the pass below, the others the compiled one, whatever the batch holds."""
-        assert self.fused is not None
-        plain = [s for s in segments if s.updates is None]
-        if len(plain) < len(segments):
-            changes = torch.tensor([s.updates is not None for s in segments for _ in range(s.length)])
-            changed = [s for s in segments if s.updates is not None]
-            x[changes] = self._watched(x[changes], changed, None)
-            if plain:
-                x[~changes] = self._counted(x[~changes], plain)
-            return x
-        return self._counted(x, plain)
+        """The compiled pass, once for each adapter in the batch and once for the rows without one."""
+        first = segments[0].updates
+        if all(s.updates is first for s in segments):
+            return self._counted(x, segments)
+        for updates in {id(s.updates): s.updates for s in segments}.values():
+            rows = torch.tensor([s.updates is updates for s in segments for _ in range(s.length)])
+            x[rows] = self._counted(x[rows], [s for s in segments if s.updates is updates])
+        return x
 
     def _counted(self, x: Tensor, segments: Sequence[Segment]) -> Tensor:
-        assert self.fused is not None
-        found = self.fused(x, segments)
+        found = self._compiled(segments[0].updates)(x, segments)
         for segment in segments:
             segment.cache.length += segment.length
         return found
+
+    def _compiled(self, updates: Updates | None) -> Fused:
+        """The compiled pass as an adapter changes it; those used last are kept."""
+        assert self.fused is not None
+        if updates is None:
+            return self.fused
+        known = next((f for f in self._changed if f.updates is updates), None) or Fused(self, updates)
+        self._changed = [known, *(f for f in self._changed if f is not known)][:ADAPTERS_KEPT]
+        return known
 
     def _watched(self, x: Tensor, segments: Sequence[Segment], probe: Probe | None) -> Tensor:
         """The pass step by step, in torch; between the steps in fp32 where the compiled one is."""

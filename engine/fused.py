@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 
 from engine.kernel import EVERY, FEW_ROWS, CBatch, CLayer, CMatrix, CModel, compiled, wide
-from engine.panels import GROUP
+from engine.lora import MATRICES, Low, Updates
+from engine.panels import GROUP, PANEL
 from engine.rope import rope_tables
 
 if TYPE_CHECKING:
@@ -22,16 +23,22 @@ if TYPE_CHECKING:
 
 
 class Fused:
-    """A decoder's weights as the kernel wants them. It holds on to the decoder's tensors, not to copies."""
+    """A decoder's weights as the kernel wants them. It holds on to the decoder's tensors, not to copies.
 
-    def __init__(self, decoder: Decoder) -> None:
+    With `updates` the decoder as an adapter changes it, over the same weights.
+    """
+
+    def __init__(self, decoder: Decoder, updates: Updates | None = None) -> None:
         s = decoder.shape
+        changes = updates or [{}] * s.n_layers
+        self.updates = updates
         self._kept: list[Any] = []
         cos, sin = rope_tables(s.head_dim, s.context_length, s.rope_theta, s.rope_scaling)
-        layers = (CLayer * s.n_layers)(*(self._layer(layer) for layer in decoder.layers))
+        layers = (CLayer * s.n_layers)(*map(self._layer, decoder.layers, changes))
         head = decoder.layers[0].q_norm
         self._model = CModel(
             s.n_layers, s.hidden_size, s.intermediate_size, s.n_heads, s.n_kv_heads, s.head_dim, 1, FEW_ROWS if wide() else EVERY,
+            max((low.a.shape[0] for layer in changes for low in layer.values()), default=0),
             float(decoder.norm.floor), float(head.floor) if head else 0.0,
             self._pointer(cos), self._pointer(sin), self._pointer(decoder.norm.gain), layers,
         )  # fmt: skip
@@ -61,14 +68,19 @@ class Fused:
             raise MemoryError(f"no memory for a pass of {rows} rows")
         return x
 
-    def _layer(self, layer: Layer) -> CLayer:
-        matrices = [self._matrix(linear) for linear in (layer.qkv, layer.out, layer.gate_up, layer.down)]
+    def _layer(self, layer: Layer, changes: dict[str, Low]) -> CLayer:
+        matrices = [self._matrix(getattr(layer, name), changes.get(name)) for name in MATRICES]
         norms = (layer.attn_norm, layer.mlp_norm, layer.q_norm, layer.k_norm)
         return CLayer(*matrices, *(self._gain(norm) for norm in norms))
 
-    def _matrix(self, linear: Any) -> CMatrix:
+    def _matrix(self, linear: Any, low: Low | None) -> CMatrix:
         self._kept.append(linear.panels)
-        return linear.panels.described  # type: ignore[no-any-return]
+        d: CMatrix = linear.panels.described
+        if low is None:
+            return d
+        b = low.b.float()
+        b = torch.nn.functional.pad(b, (0, 0, 0, -len(b) % PANEL)).view(-1, PANEL, b.shape[1]).transpose(1, 2)
+        return CMatrix(d.bits, d.n, d.k, d.panels, d.bias, b.shape[1], self._pointer(low.a), self._pointer(b))
 
     def _gain(self, norm: Norm | None) -> int | None:
         return None if norm is None else self._pointer(norm.gain)

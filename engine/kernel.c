@@ -45,8 +45,8 @@ static void gate(const void *with, int64_t task, int who) {
         for (int64_t row = block * BLOCK_ROWS; row < end; row += TILE) {
             const int count = (int)least(TILE, end - row);
             float gates[TILE][PANEL], ups[TILE][PANEL];
-            one_panel(p->w, index, p->x, row, count, gates);
-            one_panel(p->w, p->panels + index, p->x, row, count, ups);
+            one_panel(p->w, index, p->x, row, count, p->lowered, gates);
+            one_panel(p->w, p->panels + index, p->x, row, count, p->lowered, ups);
             for (int t = 0; t < count; t++) {
                 for (int i = 0; i < PANEL; i++) gates[t][i] = silu(gates[t][i]) * ups[t][i];
                 round_group(gates[t], p->to, row + t, index);
@@ -58,15 +58,16 @@ static void layer_of(Pass *p, int together) {
     const Layer *layer = p->m->layers + p->index;
     const int64_t rows = p->rows, threads = p->threads;
     share(together, norm_before_attention, p, rows);
-    product(together, product_of(&layer->qkv, p->in, rows, panels_of(&layer->qkv), threads), p->heads, 0);
+    product(together, product_of(&layer->qkv, p->in, rows, panels_of(&layer->qkv), threads, p->lowered), p->heads, 0);
     share(together, place, p, rows);
     share(together, attend, p, p->n_tiles * p->m->n_kv_heads);
-    product(together, product_of(&layer->out, p->mixed, rows, panels_of(&layer->out), threads), p->x, 1);
+    product(together, product_of(&layer->out, p->mixed, rows, panels_of(&layer->out), threads, p->lowered), p->x, 1);
     share(together, norm_before_mlp, p, rows);
-    Product gated = product_of(&layer->gate_up, p->in, rows, p->m->intermediate / PANEL, threads);
+    Product gated = product_of(&layer->gate_up, p->in, rows, p->m->intermediate / PANEL, threads, p->lowered);
     gated.to = p->inner;
+    if (gated.w->low.rank) share(together, lower, &gated, rows);
     share(together, gate, &gated, tasks(&gated));
-    product(together, product_of(&layer->down, p->inner, rows, panels_of(&layer->down), threads), p->x, 1);
+    product(together, product_of(&layer->down, p->inner, rows, panels_of(&layer->down), threads, p->lowered), p->x, 1);
 }
 
 typedef struct {
@@ -111,7 +112,7 @@ static int multiply_many(const Matrix *w, const float *x, int64_t rows, float *y
     if (!short_of_memory) {
         const int together = gather(threads);
         share(together, narrow_row, &given, rows);
-        product_wide(together, wide_of(w, given.to, rows, panels_of(w), panel), y, 0);
+        product_wide(together, wide_of(w, given.to, rows, panels_of(w), panel, NULL), y, 0);
         dismiss(together);
     }
     free(given.to);
@@ -131,7 +132,7 @@ int kernel_product(const Matrix *w, const float *x, int64_t rows, int64_t few, f
     if (!given.to.q) return 1;
     const int together = gather(threads);
     share(together, round_row, &given, rows);
-    product(together, product_of(w, given.to, rows, panels_of(w), threads), y, 0);
+    product(together, product_of(w, given.to, rows, panels_of(w), threads, NULL), y, 0);
     dismiss(together);
     free(given.to.q);
     return 0;
@@ -201,7 +202,8 @@ int kernel_forward(const Model *m, const Batch *batch, float *x) {
     p.heads = malloc(rows * (m->n_heads + 2 * m->n_kv_heads) * dim * sizeof(float));
     p.scores = malloc(m->threads * ROWS_TOGETHER * (m->n_heads / m->n_kv_heads) * (longest + 3) * sizeof(float));
     p.tiles = malloc((rows + 1) * sizeof(int64_t));
-    int short_of_memory = !p.heads || !p.scores || !p.tiles;
+    p.lowered = malloc((rows * m->rank + 1) * sizeof(float));
+    int short_of_memory = !p.heads || !p.scores || !p.tiles || !p.lowered;
     if (!short_of_memory) {
         p.n_tiles = tiles_of(batch, p.tiles);
 #ifdef WIDE
@@ -213,5 +215,6 @@ int kernel_forward(const Model *m, const Batch *batch, float *x) {
     free(p.heads);
     free(p.scores);
     free(p.tiles);
+    free(p.lowered);
     return short_of_memory;
 }

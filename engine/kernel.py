@@ -49,7 +49,8 @@ class CMatrix(Structure):
     """`Matrix` of kernel.c."""
 
     _fields_ = (
-        ("bits", c_int64), ("n", c_int64), ("k", c_int64), ("panels", c_void_p), ("bias", c_void_p),
+        ("bits", c_int64), ("n", c_int64), ("k", c_int64), ("panels", c_void_p), ("bias", c_void_p), ("rank", c_int64),
+        ("a", c_void_p), ("b", c_void_p),
     )  # fmt: skip
 
 
@@ -67,7 +68,7 @@ class CModel(Structure):
 
     _fields_ = (
         ("n_layers", c_int64), ("hidden", c_int64), ("intermediate", c_int64), ("n_heads", c_int64),
-        ("n_kv_heads", c_int64), ("head_dim", c_int64), ("threads", c_int64), ("few", c_int64), ("floor", c_float),
+        ("n_kv_heads", c_int64), ("head_dim", c_int64), ("threads", c_int64), ("few", c_int64), ("rank", c_int64), ("floor", c_float),
         ("head_floor", c_float), ("cos", c_void_p), ("sin", c_void_p), ("gain", c_void_p),
         ("layers", POINTER(CLayer)),
     )  # fmt: skip

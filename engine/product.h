@@ -23,10 +23,17 @@
 #define BYTES_AHEAD 4096  // of weights, fetched before they are needed
 #define PARTS (16 / LANES)  // vectors that half a panel takes
 
+// A low-rank update (LoRA): y += B (A x), A [rank, k], B in panels [n / 32][rank][32]; rank 0 for none.
+typedef struct {
+    int64_t rank;
+    const float *a, *b;
+} Low;
+
 typedef struct {
     int64_t bits, n, k;
     const uint8_t *panels;
     const float *bias;  // [n] or null
+    Low low;
 } Matrix;
 
 // Rows of activations in 16-bit integers.
@@ -130,15 +137,28 @@ static inline __attribute__((always_inline)) void panel(
 PANEL_OF(4)
 PANEL_OF(8)
 
-static void one_panel(const Matrix *w, int64_t index, Rounded x, int64_t row, int count, float y[][PANEL]) {
+// What a matrix adds to `count` rows of a panel's product: its bias, and its update of `lowered` (A x) [count][rank].
+static inline void add_rest(const Matrix *w, int64_t index, const float *lowered, int count, float y[][PANEL]) {
+    if (w->bias)
+        for (int t = 0; t < count; t++)
+            for (int i = 0; i < PANEL && index * PANEL + i < w->n; i++) y[t][i] += w->bias[index * PANEL + i];
+    for (int t = 0; t < (w->low.rank ? count : 0); t++)
+        for (int64_t r = 0; r < w->low.rank; r++) {
+            const Floats share = splat(lowered[t * w->low.rank + r]);
+            for (int i = 0; i < PANEL; i += LANES)
+                store(y[t] + i, fma_(share, load(w->low.b + (index * w->low.rank + r) * PANEL + i), load(y[t] + i)));
+        }
+}
+
+// `lowered`: A x of all rows, where the matrix has an update.
+static void one_panel(
+    const Matrix *w, int64_t index, Rounded x, int64_t row, int count, const float *lowered, float y[][PANEL]) {
     const int64_t groups = w->k / GROUP;
     if (w->bits == 4)
         panel4(w->panels + index * groups * (PAIRS * 32 + 128), groups, x, row, count, y);
     else
         panel8(w->panels + index * groups * (PAIRS * 64 + 64), groups, x, row, count, y);
-    if (w->bias)
-        for (int t = 0; t < count; t++)
-            for (int i = 0; i < PANEL && index * PANEL + i < w->n; i++) y[t][i] += w->bias[index * PANEL + i];
+    add_rest(w, index, lowered + row * w->low.rank, count, y);
 }
 
 static inline int64_t panels_of(const Matrix *w) { return (w->n + PANEL - 1) / PANEL; }
@@ -148,15 +168,16 @@ typedef struct {
     const Matrix *w;
     Rounded x, to;
     int64_t rows, panels, blocks, together;
-    float *y;
+    float *y, *lowered;  // lowered [rows, rank]: room for A x
     int add;
 } Product;
 
-static Product product_of(const Matrix *w, Rounded x, int64_t rows, int64_t panels, int64_t threads) {
+static Product product_of(const Matrix *w, Rounded x, int64_t rows, int64_t panels, int64_t threads, float *lowered) {
     const int64_t blocks = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
     int64_t together = panels * blocks / (threads * 6);
     if (together < 1) together = 1;
-    return (Product){.w = w, .x = x, .rows = rows, .panels = panels, .blocks = blocks, .together = together};
+    return (Product){
+        .w = w, .x = x, .rows = rows, .panels = panels, .blocks = blocks, .together = together, .lowered = lowered};
 }
 
 static inline int64_t tasks(const Product *p) { return p->blocks * ((p->panels + p->together - 1) / p->together); }
@@ -172,7 +193,7 @@ static void multiply(const void *with, int64_t task, int who) {
         for (int64_t row = block * BLOCK_ROWS; row < end; row += TILE) {
             const int count = (int)least(TILE, end - row);
             float found[TILE][PANEL];
-            one_panel(p->w, index, p->x, row, count, found);
+            one_panel(p->w, index, p->x, row, count, p->lowered, found);
             for (int t = 0; t < count; t++) {
                 float *to = p->y + (row + t) * n + index * PANEL;
                 for (int i = 0; i < width; i++) to[i] = p->add ? to[i] + found[t][i] : found[t][i];
@@ -181,8 +202,25 @@ static void multiply(const void *with, int64_t task, int who) {
     }
 }
 
+// A x of a row.
+static void lower(const void *with, int64_t row, int who) {
+    const Product *p = with;
+    const Low *low = &p->w->low;
+    const int64_t k = p->w->k;
+    (void)who;
+    for (int64_t r = 0; r < low->rank; r++) {
+        Floats sum = zero_floats();
+        for (int64_t i = 0; i < k; i += LANES) {
+            const Floats x = times(load_int16(p->x.q + row * k + i), splat(p->x.scale[(row * k + i) / GROUP]));
+            sum = fma_(x, load(low->a + r * k + i), sum);
+        }
+        p->lowered[row * low->rank + r] = sum_of(sum);
+    }
+}
+
 static void product(int together, Product p, float *y, int add) {
     p.y = y;
     p.add = add;
+    if (p.w->low.rank) share(together, lower, &p, p.rows);
     share(together, multiply, &p, tasks(&p));
 }

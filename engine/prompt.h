@@ -163,16 +163,17 @@ static void layer_of_piece(Piece *piece, int together) {
     const Layer *layer = p->m->layers + p->index;
     const int64_t rows = p->rows, kv = p->m->n_kv_heads;
     share(together, norm_wide_before_attention, piece, p->n_tiles);
-    product_wide(together, wide_of(&layer->qkv, piece->in, rows, panels_of(&layer->qkv), piece->panel), p->heads, 0);
+    product_wide(together, wide_of(&layer->qkv, piece->in, rows, panels_of(&layer->qkv), piece->panel, p->lowered), p->heads, 0);
     share(together, place, p, rows);
     share(together, pack, piece, piece->n_tokens / BLOCK_KEYS * kv);
     share(together, attend_wide, piece, p->n_tiles * kv);
-    product_wide(together, wide_of(&layer->out, piece->mixed, rows, panels_of(&layer->out), piece->panel), p->x, 1);
+    product_wide(together, wide_of(&layer->out, piece->mixed, rows, panels_of(&layer->out), piece->panel, p->lowered), p->x, 1);
     share(together, norm_wide_before_mlp, piece, p->n_tiles);
-    Wide gated = wide_of(&layer->gate_up, piece->in, rows, p->m->intermediate / PANEL, piece->panel);
+    Wide gated = wide_of(&layer->gate_up, piece->in, rows, p->m->intermediate / PANEL, piece->panel, p->lowered);
     gated.inner = piece->inner;
+    if (gated.w->low.rank) share(together, lower_wide, &gated, rows);
     share(together, gate_wide, &gated, gated.panels * gated.blocks);
-    product_wide(together, wide_of(&layer->down, piece->inner, rows, panels_of(&layer->down), piece->panel), p->x, 1);
+    product_wide(together, wide_of(&layer->down, piece->inner, rows, panels_of(&layer->down), piece->panel, p->lowered), p->x, 1);
 }
 
 // Which rows belong to which sequence, and where its keys go.

@@ -24,6 +24,7 @@ typedef __m512 Floats;
 #define low_half(x) _mm512_and_si512(x, _mm512_set1_epi16(15))
 #define high_half(x) _mm512_srli_epi16(x, 4)
 #define pair(p) _mm512_set1_epi32(*(const int32_t *)(p))
+#define load_int16(p) _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(p))))
 #define load_fp16(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 #define load_bf16(p) \
     _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(p))), 16))
@@ -53,6 +54,7 @@ typedef __m256 Floats;
 #define low_half(x) _mm256_and_si256(x, _mm256_set1_epi16(15))
 #define high_half(x) _mm256_srli_epi16(x, 4)
 #define pair(p) _mm256_set1_epi32(*(const int32_t *)(p))
+#define load_int16(p) _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(p))))
 #define load_fp16(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
 #define load_bf16(p) \
     _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p))), 16))

@@ -107,25 +107,19 @@ static __attribute__((noinline)) void wide_tile(int count, const Bf16 *x, const 
     }
 }
 
-static inline void add_bias(const Matrix *w, int64_t index, int count, float y[][PANEL]) {
-    if (!w->bias) return;
-    for (int t = 0; t < count; t++)
-        for (int i = 0; i < PANEL && index * PANEL + i < w->n; i++) y[t][i] += w->bias[index * PANEL + i];
-}
-
 // A product of many rows: x [rows, k] in bf16. `panel` holds two widened panels for each thread.
 typedef struct {
     const Matrix *w;
     const Bf16 *x;
     Bf16 *panel, *inner;  // inner [rows, intermediate]: where silu(gate) up goes
     int64_t rows, panels, blocks;
-    float *y;
+    float *y, *lowered;
     int add;
 } Wide;
 
-static Wide wide_of(const Matrix *w, const Bf16 *x, int64_t rows, int64_t panels, Bf16 *panel) {
+static Wide wide_of(const Matrix *w, const Bf16 *x, int64_t rows, int64_t panels, Bf16 *panel, float *lowered) {
     const int64_t blocks = (rows + WIDE_BLOCK_ROWS - 1) / WIDE_BLOCK_ROWS;
-    return (Wide){.w = w, .x = x, .panel = panel, .rows = rows, .panels = panels, .blocks = blocks};
+    return (Wide){.w = w, .x = x, .panel = panel, .rows = rows, .panels = panels, .blocks = blocks, .lowered = lowered};
 }
 
 static void multiply_wide(const void *with, int64_t task, int who) {
@@ -138,7 +132,7 @@ static void multiply_wide(const void *with, int64_t task, int who) {
         const int count = (int)least(WIDE_ROWS, least(p->rows, first + WIDE_BLOCK_ROWS) - row);
         float found[WIDE_ROWS][PANEL];
         wide_tile(count, p->x + row * k, panel, k, found);
-        add_bias(p->w, index, count, found);
+        add_rest(p->w, index, p->lowered + row * p->w->low.rank, count, found);
         for (int t = 0; t < count; t++) {
             float *to = p->y + (row + t) * n + index * PANEL;
             if (p->add)
@@ -160,8 +154,8 @@ static void gate_wide(const void *with, int64_t task, int who) {
         float gates[WIDE_ROWS][PANEL], ups[WIDE_ROWS][PANEL];
         wide_tile(count, p->x + row * k, gate, k, gates);
         wide_tile(count, p->x + row * k, up, k, ups);
-        add_bias(p->w, index, count, gates);
-        add_bias(p->w, p->panels + index, count, ups);
+        add_rest(p->w, index, p->lowered + row * p->w->low.rank, count, gates);
+        add_rest(p->w, p->panels + index, p->lowered + row * p->w->low.rank, count, ups);
         for (int t = 0; t < count; t++) {
             Bf16 *to = p->inner + ((row + t) * p->panels + index) * PANEL;
             for (int i = 0; i < PANEL; i += 16) store_bf16(to + i, times(silus(load(gates[t] + i)), load(ups[t] + i)));
@@ -169,9 +163,23 @@ static void gate_wide(const void *with, int64_t task, int who) {
     }
 }
 
+// A x of a row.
+static void lower_wide(const void *with, int64_t row, int who) {
+    const Wide *p = with;
+    const Low *low = &p->w->low;
+    const int64_t k = p->w->k;
+    (void)who;
+    for (int64_t r = 0; r < low->rank; r++) {
+        Floats sum = zero_floats();
+        for (int64_t i = 0; i < k; i += 16) sum = fma_(load_bf16(p->x + row * k + i), load(low->a + r * k + i), sum);
+        p->lowered[row * low->rank + r] = sum_of(sum);
+    }
+}
+
 static void product_wide(int together, Wide p, float *y, int add) {
     p.y = y;
     p.add = add;
+    if (p.w->low.rank) share(together, lower_wide, &p, p.rows);
     share(together, multiply_wide, &p, p.panels * p.blocks);
 }
 #endif

@@ -22,6 +22,7 @@ from engine.gguf_weights import load_gguf
 from engine.hf import from_state
 from engine.kernel import compiled
 from engine.llm import Engine
+from engine.lora import Updates, key, sizes, updates_of
 from engine.observe import Observe
 from engine.panels import Panels, pack4, pack8
 from engine.types import Request, Sampling, TokenEvent
@@ -157,6 +158,47 @@ def test_the_pass_in_one_call_agrees_with_the_pass_in_torch(
         mine.data[0, :20].float().flatten(1), other.data[0, :20].float().flatten(1)
     )
     assert float(stored.min()) > least
+
+
+def updates_for(decoder: Decoder, rank: int, seed: int) -> Updates:
+    """Updates of every matrix from the second layer on, large enough to matter."""
+    tensors = {
+        key(layer, name, part): drawn(*size, seed=seed + layer) / size[1] ** 0.5
+        for layer in range(1, decoder.shape.n_layers)
+        for name, (rows, columns) in sizes(decoder.shape).items()
+        for part, size in (("a", (rank, columns)), ("b", (rows, rank)))
+    }
+    return updates_of(tensors, decoder.shape, 0.5, torch.bfloat16)
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2"])
+@pytest.mark.parametrize("rows", [20, 90])
+def test_an_adapter_s_rows_take_the_compiled_pass_too(family: str, rows: int) -> None:
+    decoder = tiny(family, "int4")
+    updates = updates_for(decoder, 8, 5)
+    ids = torch.randint(0, 256, (rows,), generator=torch.Generator().manual_seed(3))
+    found = decoder.forward(ids, [Segment(decoder.new_cache(96), rows, updates)])
+    expected = watched(decoder, ids, [Segment(decoder.new_cache(96), rows, updates)])
+    plain = decoder.forward(ids, [Segment(decoder.new_cache(96), rows)])
+    similar = torch.cosine_similarity(found, expected, dim=-1)
+    assert float(similar.min()) > (0.9999 if rows <= kernel.FEW_ROWS else 0.99), similar
+    assert float(torch.cosine_similarity(found, plain, dim=-1).mean()) < 0.98
+
+
+def test_adapters_of_a_batch_keep_to_their_own_rows() -> None:
+    """To the bit what each gives alone, a rank of three and the plain model among them."""
+    decoder = tiny("llama", "int4")
+    kinds = [updates_for(decoder, 8, 5), None, updates_for(decoder, 3, 9), None]
+    ids = torch.randint(0, 256, (4, 30), generator=torch.Generator().manual_seed(6))
+    for size in (5, 30):
+        rows = list(ids[:, :size])
+        alone = [
+            decoder.forward(own, [Segment(decoder.new_cache(64), size, kind)])
+            for own, kind in zip(rows, kinds, strict=True)
+        ]
+        segments = [Segment(decoder.new_cache(64), size, kind) for kind in kinds]
+        assert torch.equal(decoder.forward(torch.cat(rows), segments), torch.cat(alone))
+        assert [s.cache.length for s in segments] == [size] * 4
 
 
 def test_what_is_observed_is_what_is_generated(engine: Engine) -> None:
