@@ -12,6 +12,9 @@ Value = str | int | Decimal | None
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 # The wide forms too: spreadsheets set to an East Asian language take them for the narrow ones.
 STARTS_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", *"＝＋－＠")
+BLANKS = " \u00a0\u200b\ufeff"  # some programs trim these before they look
+# A spreadsheet that expects another separator begins a new cell there: “Zoë;=1+1” would be a formula in half of Europe.
+INNER_FORMULA = re.compile(r"([,;|\t\r\n][\"'\s]*)(?=[-=+@＝＋－＠])")
 # Languages whose spreadsheets read 1.33 as a date or a text: they get 1,33 and semicolons.
 COMMA = frozenset(
     [
@@ -64,9 +67,12 @@ COMMA = frozenset(
 
 def guarded(text: str) -> str:
     """Text that no spreadsheet takes for a formula; a plain number stays one."""
-    if text.startswith(STARTS_FORMULA) and not NUMBER.fullmatch(text):
-        return f"'{text}"
-    return text
+    if NUMBER.fullmatch(text):
+        return text
+    if text.startswith(STARTS_FORMULA):
+        return f"'{text[0]}" + INNER_FORMULA.sub(r"\1'", text[1:])
+    text = INNER_FORMULA.sub(r"\1'", text)
+    return f"'{text}" if text.lstrip(BLANKS).startswith(STARTS_FORMULA) else text
 
 
 def decimal_comma(accept_language: str) -> bool:
@@ -128,4 +134,5 @@ def xlsx_file(title: str, header: Sequence[str], rows: Iterable[Sequence[Value]]
 
 
 def _printable(text: str) -> str:
-    return re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", text)[:32_000]
+    """Without what XML can't hold: one such sign and no program opens the file."""
+    return re.sub("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]", "\ufffd", text)[:32_000]

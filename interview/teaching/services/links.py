@@ -37,22 +37,24 @@ def link_revoke(*, link: JoinLink) -> None:
 @transaction.atomic
 def class_join(*, link: JoinLink, user: User) -> tuple[Membership, bool]:
     """Take a seat by a link: the membership and whether it is new or restored. Raises TeachingRefused."""
-    if known := Membership.objects.filter(classroom=link.classroom, owner=user).first():
-        return _again(known)
+    known = Membership.objects.filter(classroom=link.classroom, owner=user).first()
+    if known is not None and known.left is None:
+        return known, False
     if not link.is_open():
         raise TeachingRefused("This link has expired or was revoked. Ask your teacher for a new one.")
     if link.classroom.archived is not None:
         raise TeachingRefused("This class is archived, so nobody can join it now.")
-    return _enrol(link.classroom, user, link.role)
+    return _enrol(link.classroom, user, link.role) if known is None else _back(known, link.role)
 
 
-def _again(known: Membership) -> tuple[Membership, bool]:
-    if known.left is None:
-        return known, False
+def _back(known: Membership, role: str) -> tuple[Membership, bool]:
+    """Everything is restored but rights: who was on the staff comes back as what the link lets in."""
     if known.removed:
         raise TeachingRefused("A teacher took you out of this class. Ask them to let you back in.")
     known.left = None
-    known.save(update_fields=["left"])
+    if known.role != LEARNER:
+        known.role = role
+    known.save(update_fields=["left", "role"])
     return known, True
 
 
@@ -79,7 +81,9 @@ def invitation_accept(*, entry: RosterEntry, user: User) -> Membership:
     """Take the seat that a letter offered; whoever holds the letter is the person meant."""
     known = Membership.objects.filter(classroom=entry.classroom, owner=user).first()
     if known is not None:
-        Membership.objects.filter(pk=known.pk).update(left=None, removed=False)
+        if known.left is not None:
+            known.left, known.removed, known.role = None, False, LEARNER
+            known.save(update_fields=["left", "removed", "role"])
         entry.delete()
         return known
     membership = Membership.objects.create(

@@ -42,16 +42,19 @@ def roster_import(*, classroom: Classroom, text: str) -> list[RosterLine]:
         raise TeachingRefused("There is nobody in this list. Put one e-mail address on each line.")
     if len(people) > ROWS:
         raise TeachingRefused(f"The list has {len(people)} lines and {ROWS} is the limit. Send it in parts.")
+    # Two teachers with the same list come one after the other.
+    Classroom.objects.select_for_update().get(pk=classroom.pk)
     known = _Known(classroom, people)
     report = [known.bring_in(person) for person in people]
-    letters = [invitation_letter(entry) for entry in known.invited]
-    transaction.on_commit(lambda: _send_all(letters))
+    Membership.objects.bulk_create(known.enrolled)
+    invited = RosterEntry.objects.bulk_create(known.invited)
+    transaction.on_commit(lambda: _invite_all(invited))
     return report
 
 
-def _send_all(letters: list[EmailMessage]) -> None:
-    for letter in letters:
-        mail.send_soon(letter)
+def _invite_all(entries: list[RosterEntry]) -> None:
+    for entry in entries:
+        mail.send_soon(invitation_letter(entry))
 
 
 class _Known:
@@ -71,6 +74,7 @@ class _Known:
         )
         self.seen: dict[str, int] = {}
         self.invited: list[RosterEntry] = []
+        self.enrolled: list[Membership] = []
 
     def bring_in(self, person: Person) -> RosterLine:
         address = self.canonical.get(person.email, "")
@@ -82,15 +86,22 @@ class _Known:
             return RosterLine(person.line, address, person.name, "repeated", why)
         self.seen[address] = person.line
         user = self.users.get(address)
+        if user is not None and (why := self._kept_out(user)):
+            return RosterLine(person.line, address, person.name, "refused", why)
         outcome = self._enrol(user, person) if user is not None else self._invite(address, person)
         return RosterLine(person.line, address, person.name, outcome)
+
+    def _kept_out(self, user: User) -> str:
+        seat = self.seats.get(user.pk)
+        if seat is None or seat.left is None or seat.role == LEARNER:
+            return ""
+        return "They were on the staff: the owner lets them back in below."
 
     def _enrol(self, user: User, person: Person) -> str:
         seat = self.seats.get(user.pk)
         if seat is None:
-            Membership.objects.create(
-                classroom=self.classroom, owner=user, role=LEARNER, name=person.name, number=person.number
-            )
+            made = Membership(classroom=self.classroom, owner=user, name=person.name, number=person.number)
+            self.enrolled.append(made)
             return "enrolled"
         if seat.left is None:
             return "already"
@@ -100,10 +111,9 @@ class _Known:
     def _invite(self, address: str, person: Person) -> str:
         if address in self.entries:
             return "already"
-        entry = RosterEntry.objects.create(
-            classroom=self.classroom, email=address, name=person.name, number=person.number
-        )
-        self.invited.append(entry)
+        number = person.number
+        made = RosterEntry(classroom=self.classroom, email=address, name=person.name, number=number)
+        self.invited.append(made)
         return "invited"
 
 

@@ -91,6 +91,17 @@ def test_facility_and_discrimination_by_hand(world: World) -> None:
         ("+41", "+41"),
         ("-2.5+cmd", "'-2.5+cmd"),
         ("Zoë", "Zoë"),
+        ("\r=1", "'\r=1"),
+        (";=1", ";'=1"),
+        (" =1+1", "' =1+1"),
+        ("\u00a0\ufeff=1", "'\u00a0\ufeff=1"),
+        ("\uff0b1", "'\uff0b1"),
+        ("Zoë;=1+1", "Zoë;'=1+1"),  # a spreadsheet that splits at semicolons starts a cell there
+        ('Zoë,"=1+1', "Zoë,\"'=1+1"),
+        ("Zoë\n-2+3+cmd|x", "Zoë\n'-2+3+cmd|x"),
+        ("Zoë\t@SUM(A1)", "Zoë\t'@SUM(A1)"),
+        ("O'Hara, Zoë; Ltd.", "O'Hara, Zoë; Ltd."),
+        ("a+b = c - d", "a+b = c - d"),
     ],
 )
 def test_no_cell_is_a_formula_and_a_number_stays_one(text: str, cell: str) -> None:
@@ -148,6 +159,12 @@ def test_a_name_in_the_picture_is_inert(world: World) -> None:
     address = reverse("teaching:learner", args=[world.classroom.pk, world.seat(world.learner).pk])
     shown = client_of(world.owner).get(address).content.decode()
     assert '<svg class="chart"' in shown and "<script>x" not in shown
+
+
+@pytest.mark.parametrize("sign", ["\x00", "\x0b", "\x1f", "\ufffe", "\uffff", "\ud800"])
+def test_a_workbook_opens_whatever_is_in_a_name(sign: str) -> None:
+    book = load_workbook(io.BytesIO(xlsx_file("x", ["name"], [[f"Zoë{sign}\nK."]])))
+    assert book.active["A2"].value == "Zoë\ufffd\nK."
 
 
 def test_negative_numbers_are_numbers(world: World) -> None:

@@ -38,11 +38,111 @@ def _letters_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         ('"King, Ada",ada@example.org', ("ada@example.org", "King, Ada", "")),
         ("\n\n  ada@example.org\u00a0\n", ("ada@example.org", "", "")),
         ("0042,Ada King,mailto:ada@example.org", ("ada@example.org", "Ada King", "0042")),
+        ("King, Ada <ada@example.org>", ("ada@example.org", "Ada King", "")),
+        ('"King, Ada" <ada@example.org>', ("ada@example.org", "King, Ada", "")),
+        ('Ada "Al" King <ada@example.org>', ("ada@example.org", 'Ada "Al" King', "")),
+        ("ada+llm@example.org.", ("ada+llm@example.org", "", "")),
+        ("sep=;\nname;email\nAda King;ada@example.org", ("ada@example.org", "Ada King", "")),
+        ("Vorname;Nachname;E-Mail-Adresse\nZoë;King;ada@example.org", ("ada@example.org", "Zoë King", "")),
+        ('email,name\nada@example.org,"King,\nAda"', ("ada@example.org", "King, Ada", "")),
+        (
+            "ada@example.org, Ada King, 7, ada.private@example.org",
+            ("ada@example.org", "Ada King ada.private@example.org", "7"),
+        ),
     ],
 )
 def test_a_line_is_read(text: str, expected: tuple[str, str, str]) -> None:
     (person,) = people_in(text)
     assert (person.email, person.name, person.number, person.fault) == (*expected, "")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Ada King <ada@example.org>; Bob Ray <bob@example.org>; cy@example.org",
+        "Ada King <ada@example.org>, Bob Ray <bob@example.org>, cy@example.org,",
+        '"King, Ada" <ada@example.org>, "Ray, Bob" <bob@example.org>; <cy@example.org>',
+        "King, Ada <ada@example.org>; Ray, Bob <bob@example.org>; cy@example.org;",
+        "ada@example.org bob@example.org\tcy@example.org",
+        "ada@example.org,bob@example.org,cy@example.org",
+        "<ada@example.org>; <bob@example.org>; <cy@example.org>",
+    ],
+)
+def test_a_group_that_a_mail_program_copied_into_one_line_is_all_its_people(line: str) -> None:
+    people = people_in(f"dan@example.org\n{line}\n\neve@example.org")
+    assert [person.email.partition("@")[0] for person in people] == ["dan", "ada", "bob", "cy", "eve"]
+    assert [person.line for person in people] == [1, 2, 2, 2, 4] and not any(
+        person.fault for person in people
+    )
+
+
+@pytest.mark.parametrize("header", ["", "name,email\n"])
+def test_a_quote_that_is_never_closed_swallows_nobody(header: str) -> None:
+    text = (
+        f'{header}Ada,ada@example.org\n"Bob,bob@example.org\nCy,cy@example.org\nDan "D" Ray,dan@example.org'
+    )
+    people = people_in(text)
+    assert [(person.email.partition("@")[0], person.fault) for person in people] == [
+        *(("ada", ""), ("bob", ""), ("cy", ""), ("dan", "")),
+    ]
+    assert people[1].name == "Bob"
+
+
+def test_lines_may_differ_in_their_separator() -> None:
+    people = people_in(
+        "ada@example.org\nBob Ray; bob@example.org\nCy\tcy@example.org\nDan Ray, dan@example.org"
+    )
+    assert [person.name for person in people] == ["", "Bob Ray", "Cy", "Dan Ray"]
+    assert not any(person.fault for person in people)
+
+
+def test_a_thousand_rows_are_one_answer_with_few_queries(
+    world: World, django_assert_max_num_queries: Any
+) -> None:
+    text = "name;email;id\n" + "\n".join(
+        f'"Learner; no. {n}";L{n}+x@Exämple.org;{n:04}' for n in range(1_000)
+    )
+    with django_assert_max_num_queries(20):
+        report = roster_import(classroom=world.classroom, text=text)
+    assert {line.outcome for line in report} == {"invited"} and len(report) == 1_000
+    entry = RosterEntry.objects.get(number="0007")
+    assert (entry.email, entry.name) == ("l7+x@xn--exmple-cua.org", "Learner; no. 7")
+
+
+def left(world: World, role: str, *, removed: bool = False) -> Membership:
+    seat = world.seat(world.assistant)
+    seat.role, seat.left, seat.removed = role, world.classroom.created, removed
+    seat.save()
+    return seat
+
+
+@pytest.mark.parametrize("role", ["assistant", "teacher"])
+def test_who_was_on_the_staff_comes_back_without_its_rights(world: World, role: str) -> None:
+    """A public link, a list by a teacher, or a letter gives nobody what only the owner gives."""
+    seat = left(world, role)
+    link = world.classroom.join_links.get()
+    client_of(world.assistant).post(reverse("teaching:join", args=[link.code]))
+    seat.refresh_from_db()
+    assert (seat.role, seat.left) == ("learner", None)
+    left(world, role)
+    (line,) = roster_import(classroom=world.classroom, text="anton@example.org")
+    assert line.outcome == "refused" and "staff" in line.why
+    left(world, role, removed=True)
+    entry = RosterEntry.objects.create(classroom=world.classroom, email="letter@example.org")
+    client_of(world.assistant).post(reverse("teaching:join_invited", args=[invitation_token(entry)]))
+    seat.refresh_from_db()
+    assert (seat.role, seat.left, seat.removed) == ("learner", None, False)
+
+
+def test_a_revoked_link_lets_nobody_back_in(world: World) -> None:
+    link = world.classroom.join_links.get()
+    join = reverse("teaching:join", args=[link.code])
+    client_of(world.learner).post(reverse("teaching:class_leave", args=[world.classroom.pk]))
+    link.revoked = world.classroom.created
+    link.save()
+    assert client_of(world.learner).post(join).status_code == 409
+    told = client_of(world.classmate).post(join, follow=True)
+    assert "You are already in" in told.content.decode()
 
 
 @pytest.mark.parametrize(
