@@ -37,6 +37,7 @@ from interview.teaching.services.regrade import regrade_try
 from interview.teaching.services.roster import roster_import
 from interview.teaching.services.sets import items_add, set_create, set_publish, set_share
 from interview.teaching.services.work import answer_save, attempt_start, hand_in
+from interview.webhooks.services import webhook_create
 
 WORDS = (
     "The KV cache stores keys and values for every token in every layer, so its memory grows linearly with the tokens.",
@@ -227,6 +228,13 @@ def _staff_pages(
         ("notifications", []),
     ]  # fmt: skip
     found = [reverse(f"teaching:{name}", args=args) for name, args in pages]
+    webhook = webhook_create(
+        classroom=classroom, url="https://grades.invalid/from-prefill?course=long-name-of-a-course"
+    )
+    found += [
+        reverse("webhooks:webhook_list", args=here),
+        reverse("webhooks:webhook_page", args=[*here, webhook.pk]),
+    ]
     if link is not None:
         platform = [link.course.platform_id]
         lti: list[tuple[str, list[Any]]] = [

@@ -85,10 +85,10 @@ def assign(page: Page) -> None:
     page.get_by_role("button", name="Save the list").click()
     expect(page.get_by_text("4 points")).to_be_visible()
     picture(page, "set")
-    page.goto("/classes/")
     page.get_by_role("link", name="Serving models").click()
-    page.get_by_role("link", name="Assign a question set").click()
-    page.get_by_label("Question set", exact=True).select_option(label="Long context")
+    expect(page.get_by_label("Question set", exact=True).locator("option:checked")).to_have_text(
+        "Long context"
+    )
     page.get_by_label("Learners see", exact=True).select_option("full")
     page.get_by_role("button", name="Assign it").click()
     expect(page.get_by_role("heading", name="Who is where")).to_be_visible()

@@ -15,6 +15,7 @@ from interview.calculators.formulas.registry import CALCULATORS
 from interview.calculators.selectors import checked_link
 from interview.teaching.dates import SkippedHour, moment, wall_clock
 from interview.teaching.forms.classes import StorableField
+from interview.teaching.forms.shared import SharedEdit
 from interview.teaching.models import Assignment, Membership, QuestionSet
 from interview.teaching.models.assignments import COUNTING, FEEDBACK, ORDERS
 
@@ -119,6 +120,10 @@ class AssignmentForm(PlainForm):
             self.add_error("late_hours_2", "The second step must be later than the first.")
         data["late_steps"] = steps
         data["late_credit"] = 100 if data.get("late_credit") is None else data["late_credit"]
+
+
+class AssignmentEditForm(SharedEdit, AssignmentForm):
+    """The same for an assignment that is there, which two teachers may change at once."""
 
 
 class AssignForm(AssignmentForm):

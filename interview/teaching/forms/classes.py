@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from interview.accounts.forms import NAME_LIMIT, NameField, PlainForm, zone_choices
 from interview.plain_text import storable
+from interview.teaching.forms.shared import SharedEdit
 from interview.teaching.models import ASSISTANT, LEARNER, TEACHER
 from interview.teaching.roster_text import decoded
 
@@ -43,7 +44,7 @@ class ClassForm(PlainForm):
         zone.choices = zone_choices(str(self.initial.get("time_zone", "UTC")))
 
 
-class ClassSettingsForm(ClassForm):
+class ClassSettingsForm(SharedEdit, ClassForm):
     """The same, and how long answers are kept once the class is over."""
 
     retention_days = forms.IntegerField(

@@ -6,7 +6,16 @@ from django.db.models import Count, F, Q, QuerySet
 from django.db.models.functions import Lower
 
 from interview.accounts.models import User
-from interview.teaching.models import LEARNER, OWNER, STAFF, Classroom, JoinLink, Membership, RosterEntry
+from interview.teaching.models import (
+    EDITORS,
+    LEARNER,
+    OWNER,
+    STAFF,
+    Classroom,
+    JoinLink,
+    Membership,
+    RosterEntry,
+)
 
 ACTIVE = Q(left__isnull=True)
 
@@ -23,6 +32,12 @@ def seat_list(user: User) -> QuerySet[Membership]:
         .annotate(n_learners=learners)
         .order_by(F("classroom__archived").asc(nulls_first=True), Lower("classroom__name"))
     )
+
+
+def taught_list(user: User) -> list[Classroom]:
+    """Classes that somebody may assign something to."""
+    seats = Membership.objects.filter(ACTIVE, owner=user, role__in=EDITORS, classroom__archived=None)
+    return [seat.classroom for seat in seats.select_related("classroom").order_by(Lower("classroom__name"))]
 
 
 def member_list(classroom: Classroom) -> QuerySet[Membership]:

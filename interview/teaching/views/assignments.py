@@ -18,7 +18,7 @@ from interview.teaching.errors import TeachingRefused
 from interview.teaching.forms.assignments import (
     SHOWN,
     AssignForm,
-    AssignmentForm,
+    AssignmentEditForm,
     AttachmentForm,
     ExtensionForm,
     as_initial,
@@ -41,7 +41,7 @@ def assignment_or_404(seat: Seat, assignment_id: uuid.UUID) -> Assignment:
     return found
 
 
-def _defaults(zone: str, asked: str) -> dict[str, Any]:
+def _defaults(zone: str, asked: Any) -> dict[str, Any]:
     now = wall_clock(timezone.now(), zone)
     due = (now + timedelta(days=WEEK)).replace(hour=23, minute=59)
     return {
@@ -59,7 +59,7 @@ def assignment_create(request: AccountRequest, class_id: uuid.UUID) -> HttpRespo
     seat = seat_of(request.user, class_id, EDITORS, writes=request.method == "POST")
     zone = seat.classroom.time_zone
     own_sets = sets.set_list(request.user)
-    initial = _defaults(zone, request.GET.get("set", ""))
+    initial = _defaults(zone, request.GET.get("set", "") or own_sets.first())
     form = AssignForm(request.POST or None, zone=zone, sets=own_sets, initial=initial)
     if form.is_valid():
         try:
@@ -79,7 +79,7 @@ def assignment_edit(request: AccountRequest, class_id: uuid.UUID, assignment_id:
     seat = seat_of(request.user, class_id, EDITORS, writes=request.method == "POST")
     assignment = assignment_or_404(seat, assignment_id)
     zone = seat.classroom.time_zone
-    form = AssignmentForm(request.POST or None, zone=zone, initial=as_initial(assignment, zone))
+    form = AssignmentEditForm(request.POST or None, zone=zone, initial=as_initial(assignment, zone))
     if form.is_valid():
         services.assignment_update(assignment=assignment, **form.cleaned_data)
         messages.success(request, "Saved. Lateness was recomputed from the new dates.")
@@ -92,7 +92,7 @@ def _edit_page(
     seat: Seat,
     assignment: Assignment,
     *,
-    form: AssignmentForm | None = None,
+    form: AssignmentEditForm | None = None,
     extension_form: ExtensionForm | None = None,
     attachment_form: AttachmentForm | None = None,
 ) -> HttpResponse:
@@ -104,7 +104,7 @@ def _edit_page(
         "seat": seat,
         "assignment": assignment,
         "tab": "class",
-        "form": form or AssignmentForm(zone=zone, initial=as_initial(assignment, zone)),
+        "form": form or AssignmentEditForm(zone=zone, initial=as_initial(assignment, zone)),
         "extension_form": extension_form or ExtensionForm(learners=learners, zone=zone),
         "attachment_form": attachment_form or AttachmentForm(),
         "extensions": [(row, names.get(row.owner_id, "somebody who left")) for row in extensions],

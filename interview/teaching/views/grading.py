@@ -90,6 +90,7 @@ def _page(
 ) -> HttpResponse:
     rulings = list(Override.objects.filter(answer=found).select_related("author"))
     active = {row.point: row for row in rulings if row.removed is None}
+    means = {point["id"]: point["means"] for point in found.item.rubric.body["points"]}
     assignment = found.item.assignment
     window = selectors.window_for(assignment, found.submission.owner)
     hide = request.GET.get("hide") == "1"
@@ -104,7 +105,8 @@ def _page(
         "item": found.item,
         "view": answer_view(found, {row.point: row.state for row in active.values() if row.point}),
         "rubric_points": found.item.rubric.body["points"],
-        "rulings": rulings,
+        "rulings": [(row, means.get(row.point, row.point)) for row in rulings],
+        "seen": max((row.pk for row in rulings), default=0),
         "score": selectors.score_of(found.submission, window),
         "disputes": Dispute.objects.filter(answer=found),
         "member": member,
@@ -131,6 +133,8 @@ def override(request: AccountRequest, class_id: uuid.UUID, answer_id: int) -> Ht
     seat = seat_of(request.user, class_id, STAFF, writes=True)
     found = _answer(seat, answer_id)
     reason, point = request.POST.get("reason", ""), request.POST.get("point", "")
+    if told := _ruled_meanwhile(request, found):
+        return _page(request, seat, found, error=told, status=409)
     try:
         if point:
             state = request.POST.get("state", "")
@@ -142,6 +146,17 @@ def override(request: AccountRequest, class_id: uuid.UUID, answer_id: int) -> Ht
         return _page(request, seat, found, error=str(refusal), status=422)
     messages.success(request, "The score is yours now. Taking it back brings the automatic one back.")
     return _back(class_id, answer_id, request)
+
+
+def _ruled_meanwhile(request: AccountRequest, found: Answer) -> str:
+    """What somebody else ruled since the page was opened; the second press, on a page that shows it, is meant."""
+    shown = request.POST.get("seen", "")
+    seen = int(shown[:18]) if shown.isascii() and shown.isdigit() else None
+    last = Override.objects.filter(answer=found, removed__isnull=True).select_related("author").last()
+    if last is None or last.author_id == request.user.pk or seen is None or last.pk <= seen:
+        return ""
+    who = last.author.name if last.author and last.author.name else "Somebody"
+    return f"{who} graded this answer while you read it: “{last.reason}”. Press again to rule over that."
 
 
 def decimal_of(text: str) -> Decimal:

@@ -18,6 +18,7 @@ from interview.questions.models import LEVELS
 from interview.teaching.errors import TeachingRefused
 from interview.teaching.forms.sets import ItemsForm, SetForm, SetImportForm
 from interview.teaching.models import QuestionSet
+from interview.teaching.selectors import classes
 from interview.teaching.selectors import sets as selectors
 from interview.teaching.services import set_files
 from interview.teaching.services import sets as services
@@ -104,6 +105,7 @@ def _editor(
         "set": found,
         "items": items,
         "points": selectors.points_sum(items),
+        "classes": classes.taught_list(found.owner),
         "holds_own": any(item.question.owner_id is not None for item in items),
         "form": form or SetForm(initial={"title": found.title, "about": found.about}),
         "editing": form is not None,
@@ -130,13 +132,13 @@ def _picker(request: HttpRequest, items: list[Any]) -> dict[str, Any]:
     assert request.user.is_authenticated
     narrowed = {"search": asked["q"], "topic": asked["topic"], "level": asked["level"]}
     found = selectors.pick_list(request.user, **narrowed, own=bool(asked["own"]))
-    inside = {item.question_id for item in items}
+    rows, inside = list(found[:SHOWN]), {item.question_id for item in items}
     return {
         "asked": asked,
         "topics": questions.topic_list(),
         "levels": [level for level, _ in LEVELS],
-        "found": [(question, question.pk in inside) for question in found[:SHOWN]],
-        "n_found": found.count(),
+        "found": [(question, question.pk in inside) for question in rows],
+        "n_found": len(rows) if len(rows) < SHOWN else found.count(),
         "shown": SHOWN,
     }
 

@@ -272,3 +272,26 @@ def test_queries_do_not_grow_with_the_set(world: World, django_assert_max_num_qu
         client.get(reverse("teaching:set_page", args=[big.pk]))
     with django_assert_max_num_queries(4):
         client.get(reverse("teaching:set_list"))
+
+
+def test_only_my_own_narrows_what_there_is_to_pick(world: World) -> None:
+    question_make("elsewhere")
+    mine = Question.objects.get(pk="paging")
+    mine.owner, mine.uid = world.owner, "own-1"
+    mine.save(update_fields=["owner", "uid"])
+    address = reverse("teaching:set_page", args=[world.question_set.pk])
+    client = client_of(world.owner)
+    assert {row[0].pk for row in client.get(address).context["found"]} > {"paging", "elsewhere"}
+    assert [row[0].pk for row in client.get(address + "?own=1").context["found"]] == ["paging"]
+
+
+def test_a_set_leads_to_assigning_it(world: World) -> None:
+    page = client_of(world.owner).get(reverse("teaching:set_page", args=[world.question_set.pk]))
+    assign = reverse("teaching:assignment_create", args=[world.classroom.pk])
+    link = f"{assign}?set={world.question_set.pk}"
+    assert link in page.content.decode()
+    newer = set_make(world.owner, "newer")
+    form = client_of(world.owner).get(link).content.decode()
+    assert f'value="{world.question_set.pk}" selected' in form
+    assert f'value="{newer.pk}" selected' in client_of(world.owner).get(assign).content.decode()
+    assert client_of(world.owner).get(f"{assign}?set=nonsense").status_code == 200
