@@ -118,6 +118,9 @@ class AssignmentForm(PlainForm):
                 steps.append({"hours": hours, "credit": percent})
         if len(steps) == 2 and steps[1]["hours"] <= steps[0]["hours"]:
             self.add_error("late_hours_2", "The second step must be later than the first.")
+        asked = bool(steps) or data.get("late_credit") not in (None, 100)
+        if asked and not data.get("late_until") and "late_until" not in self.errors:
+            self.add_error("late_until", "Say until when late work is accepted; without that none is.")
         data["late_steps"] = steps
         data["late_credit"] = 100 if data.get("late_credit") is None else data["late_credit"]
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
@@ -108,6 +110,18 @@ def feedback_level(
     if assignment.feedback == AFTER_DUE:
         return "points" if to_second(at) > window.due else ""
     return "points"
+
+
+def ended_by(assignment: Assignment, fields: Mapping[str, Any]) -> int:
+    """How many attempts in progress would be over at once with other dates and rules."""
+    moved = copy(assignment)
+    for name, value in fields.items():
+        setattr(moved, name, value)
+    now, extensions = timezone.now(), {row.owner_id: row for row in assignment.extensions.all()}
+    return sum(
+        window_of(moved, extensions.get(row.owner_id)).is_over(row.started, now)
+        for row in Submission.objects.filter(assignment=assignment, submitted__isnull=True)
+    )
 
 
 @dataclass(frozen=True)

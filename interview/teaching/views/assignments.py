@@ -28,6 +28,7 @@ from interview.teaching.rights import Seat, seat_of
 from interview.teaching.selectors import assignments as selectors
 from interview.teaching.selectors import classes, sets
 from interview.teaching.services import assignments as services
+from interview.teaching.services.work import attempts_settle
 from interview.teaching.views.pages import fills, reads, writes
 
 WEEK = 7
@@ -79,12 +80,22 @@ def assignment_edit(request: AccountRequest, class_id: uuid.UUID, assignment_id:
     seat = seat_of(request.user, class_id, EDITORS, writes=request.method == "POST")
     assignment = assignment_or_404(seat, assignment_id)
     zone = seat.classroom.time_zone
+    attempts_settle(assignment=assignment)
     form = AssignmentEditForm(request.POST or None, zone=zone, initial=as_initial(assignment, zone))
+    n_ended = selectors.ended_by(assignment, form.cleaned_data) if form.is_valid() else 0
+    if n_ended and request.POST.get("ends") != str(n_ended):
+        one = n_ended == 1
+        told = "1 attempt is in progress and is" if one else f"{n_ended} attempts are in progress and are"
+        as_is = "it stands" if one else "they stand"
+        form.add_error(
+            None, f"{told} handed in at once, as {as_is}, by what you changed. Save again if that is meant."
+        )
     if form.is_valid():
         services.assignment_update(assignment=assignment, **form.cleaned_data)
+        attempts_settle(assignment=assignment)
         messages.success(request, "Saved. Lateness was recomputed from the new dates.")
         return redirect("teaching:assignment", class_id=class_id, assignment_id=assignment_id)
-    return _edit_page(request, seat, assignment, form=form)
+    return _edit_page(request, seat, assignment, form=form, n_ended=n_ended)
 
 
 def _edit_page(
@@ -95,19 +106,24 @@ def _edit_page(
     form: AssignmentEditForm | None = None,
     extension_form: ExtensionForm | None = None,
     attachment_form: AttachmentForm | None = None,
+    n_ended: int = 0,
 ) -> HttpResponse:
     zone = seat.classroom.time_zone
     learners = classes.learner_list(seat.classroom)
-    names = {learner.owner_id: learner.shown_name for learner in learners}
+    names = {
+        seat.owner_id: f"{seat.shown_name}, not in the class" for seat in classes.gone_list(seat.classroom)
+    }
+    names |= {learner.owner_id: learner.shown_name for learner in learners}
     extensions = list(Extension.objects.filter(assignment=assignment).order_by("due"))
     context = {
         "seat": seat,
         "assignment": assignment,
         "tab": "class",
+        "n_ended": n_ended,
         "form": form or AssignmentEditForm(zone=zone, initial=as_initial(assignment, zone)),
         "extension_form": extension_form or ExtensionForm(learners=learners, zone=zone),
         "attachment_form": attachment_form or AttachmentForm(),
-        "extensions": [(row, names.get(row.owner_id, "somebody who left")) for row in extensions],
+        "extensions": [(row, names.get(row.owner_id, "one of the staff")) for row in extensions],
         "attachments": assignment.attachments.all(),
     }
     bad = any(part is not None and part.errors for part in (form, extension_form, attachment_form))

@@ -351,3 +351,30 @@ def test_an_archived_class_is_read_but_not_changed(world: World) -> None:
     client.post(reverse("teaching:class_archive", args=[world.classroom.pk]))
     world.classroom.refresh_from_db()
     assert world.classroom.archived is None
+
+
+def test_an_id_of_another_class_opens_nothing_under_ones_own(world: World) -> None:
+    """The stranger owns a class and knows every id of this one."""
+    client = client_of(world.stranger)
+    for name, (method, args, data, _) in ROUTES.items():
+        if name.startswith(("set", "item")) and args in (qset, item):
+            continue
+        ids = args(world)
+        if len(ids) < 2 or ids[0] != world.classroom.pk:
+            continue
+        address = reverse(f"teaching:{name}", args=[world.elsewhere.pk, *ids[1:]])
+        if args not in (course_csv,):  # the class's own file has no other id in it
+            refused = 403 if name == "attempt_start" else 404  # a teacher starts nothing, whatever the id
+            assert getattr(client, method)(address, data).status_code == refused, name
+
+
+def test_a_learner_of_another_class_and_one_who_was_dropped_see_no_attempt(world: World) -> None:
+    dropped = world.seat(world.learner)
+    ids = {name: ROUTES[name][1](world) for name in ("receipt", "result", "work_attachment", "dispute")}
+    dropped.left, dropped.removed = world.classroom.created, True
+    dropped.save()
+    for user in (world.stranger, world.learner):
+        for name, args in ids.items():
+            method, _, data, _ = ROUTES[name]
+            address = reverse(f"teaching:{name}", args=args)
+            assert getattr(client_of(user), method)(address, data).status_code == 404, (name, user)

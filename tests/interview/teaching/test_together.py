@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.teaching.dates import wall_clock
 from interview.teaching.models import Override
-from tests.interview.teaching.conftest import World, client_of, handed_in
+from interview.teaching.services.assignments import extension_give
+from tests.interview.teaching.conftest import World, client_of, handed_in, work_on
 
 pytestmark = pytest.mark.django_db
 ZONE = "Europe/Zurich"
@@ -93,3 +95,36 @@ def test_a_ruling_that_came_meanwhile_is_shown_before_it_is_ruled_over(world: Wo
     assert save(world.owner, rule, mine | {"points": "0"}).status_code == 302, (
         "over one's own there is no question"
     )
+
+
+def test_a_date_that_would_end_work_in_progress_is_asked_about_first(world: World) -> None:
+    """A slip in a date hands in what thirty people are writing, for good."""
+    submission = work_on(world.assignment, world.learner, "Half a tho")
+    data = opened(world, world.owner, edit(world))
+    soon = wall_clock(timezone.now() - timedelta(minutes=2), ZONE).strftime("%Y-%m-%dT%H:%M")
+    asked = save(world.owner, edit(world), data | {"due": soon})
+    page = asked.content.decode()
+    assert asked.status_code == 422 and "1 attempt is in progress and is handed in at once" in page
+    assert f'value="{soon}"' in page and '<input type="hidden" name="ends" value="1">' in page
+    submission.refresh_from_db()
+    assert submission.submitted is None
+    assert save(world.owner, edit(world), data | {"due": soon, "ends": "1"}).status_code == 302
+    submission.refresh_from_db()
+    assert submission.automatic
+
+
+def test_dates_that_end_nothing_ask_nothing(world: World) -> None:
+    work_on(world.assignment, world.learner)
+    extension_give(
+        assignment=world.assignment, learner=world.learner, due=world.assignment.due + timedelta(days=1)
+    )
+    data = opened(world, world.owner, edit(world))
+    soon = wall_clock(timezone.now() - timedelta(minutes=2), ZONE).strftime("%Y-%m-%dT%H:%M")
+    assert save(world.owner, edit(world), data | {"due": soon}).status_code == 302, "their own date is later"
+
+
+@pytest.mark.parametrize("typed", [{"late_hours_1": "24", "late_percent_1": "80"}, {"late_credit": "50"}])
+def test_a_late_credit_needs_an_end_of_the_late_window(world: World, typed: dict[str, str]) -> None:
+    data = opened(world, world.owner, edit(world))
+    answer = save(world.owner, edit(world), data | typed)
+    assert answer.status_code == 422 and "until when late work is accepted" in answer.content.decode()
