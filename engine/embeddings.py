@@ -1,8 +1,8 @@
-"""Sentence and word vectors from all-MiniLM-L6-v2: a BERT encoder of six layers in plain torch."""
+"""Sentence and word vectors from all-MiniLM-L6-v2."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,20 +14,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from engine.aside import aside
+from engine.minilm import WIDTH, MiniLM
 from engine.remembered import Memory, Vectors
 
 __all__ = ["Embedder", "EmbeddingModelError", "TokenVectors", "Vectors"]
 
 MODEL_NAME = "all-minilm-l6-v2"
-WIDTH = 384
-N_HEADS = 12
-N_LAYERS = 6
 MAX_TOKENS = 256  # what sentence-transformers trained it with
-BATCH_TOKENS = 2048  # padded tokens a forward pass; more gains nothing on two cores
-# A pass over fewer tokens than this costs about the same whatever their number.
-FEW_TOKENS = 64
-MAX_PADDING = 1.2
-EPSILON = 1e-12
 RARE = 30_000
 FEW_TEXTS = 256  # at a time; more are somebody's documents, and wouldn't be asked for again
 REMEMBERED = 4096  # vectors of short texts, 6 MB
@@ -55,7 +48,7 @@ class Embedder:
 
     def __init__(self, weights: Mapping[str, Tensor], tokenizer: Tokenizer) -> None:
         self._weights = dict(weights)
-        self._layers = [_layer(weights, i) for i in range(N_LAYERS)]
+        self._model = MiniLM(weights)
         self._tokenizer = tokenizer
         self._ranks = tokenizer.get_vocab()
         self._memory = Memory(REMEMBERED)
@@ -100,136 +93,50 @@ class Embedder:
         held = self._memory.held(texts) if len(texts) <= FEW_TEXTS else {}
         wanted = [text for text in dict.fromkeys(texts) if text not in held]
         if wanted:
-            found = dict(zip(wanted, aside(lambda: self._sentences(wanted)), strict=True))
-            if len(texts) <= FEW_TEXTS:
+            few = len(texts) <= FEW_TEXTS
+            vectors = aside(lambda: self._sentences(wanted), on_one_core=few)
+            found = dict(zip(wanted, vectors, strict=True))
+            if few:
                 self._memory.keep(found)
             held |= found
         return np.stack([held[text] for text in texts]) if texts else np.zeros((0, WIDTH), np.float32)
 
     def encode_tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
         """Contextual token vectors of each text, without the two marker tokens."""
-        return aside(lambda: self._tokens(texts))
+        return aside(lambda: self._both(texts), on_one_core=len(texts) <= FEW_TEXTS)[1]
 
     def encode_both(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
         """What `encode` and `encode_tokens` give, for one forward pass."""
-        sentences, tokens = aside(lambda: self._both(texts))
-        if len(texts) <= FEW_TEXTS:
+        few = len(texts) <= FEW_TEXTS
+        sentences, tokens = aside(lambda: self._both(texts), on_one_core=few)
+        if few:
             self._memory.keep(dict(zip(texts, sentences, strict=True)))
         return sentences, tokens
 
     def _sentences(self, texts: Sequence[str]) -> Vectors:
         out = np.zeros((len(texts), WIDTH), dtype=np.float32)
-        for rows, hidden, mask in self._passes(self._encodings(texts)):
-            weight = mask.unsqueeze(-1).to(hidden.dtype)
-            mean = (hidden * weight).sum(1) / weight.sum(1)
-            out[rows] = F.normalize(mean, dim=-1).numpy()
-        return out
-
-    def _tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
-        encodings = self._encodings(texts)
-        out: list[TokenVectors] = [TokenVectors((), np.zeros((0, WIDTH), np.float32))] * len(texts)
-        for rows, hidden, _ in self._passes(encodings):
-            unit = F.normalize(hidden, dim=-1).numpy()
-            for i, row in enumerate(rows):
-                spans = encodings[row].offsets[1:-1]
-                out[row] = TokenVectors(tuple(spans), unit[i, 1 : 1 + len(spans)].copy())
+        for rows, starts, hidden in self._model.passes([encoding.ids for encoding in self._encodings(texts)]):
+            out[rows] = _means(hidden, starts)
         return out
 
     def _both(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenVectors]]:
         encodings = self._encodings(texts)
         sentences = np.zeros((len(texts), WIDTH), dtype=np.float32)
         tokens: list[TokenVectors] = [TokenVectors((), np.zeros((0, WIDTH), np.float32))] * len(texts)
-        for rows, hidden, mask in self._passes(encodings):
-            weight = mask.unsqueeze(-1).to(hidden.dtype)
-            sentences[rows] = F.normalize((hidden * weight).sum(1) / weight.sum(1), dim=-1).numpy()
+        for rows, starts, hidden in self._model.passes([encoding.ids for encoding in encodings]):
+            sentences[rows] = _means(hidden, starts)
             unit = F.normalize(hidden, dim=-1).numpy()
-            for i, row in enumerate(rows):
+            for row, start in zip(rows, starts[:-1], strict=True):
                 spans = encodings[row].offsets[1:-1]
-                tokens[row] = TokenVectors(tuple(spans), unit[i, 1 : 1 + len(spans)].copy())
+                tokens[row] = TokenVectors(tuple(spans), unit[start + 1 : start + 1 + len(spans)].copy())
         return sentences, tokens
 
     def _encodings(self, texts: Sequence[str]) -> list[Encoding]:
         return list(self._tokenizer.encode_batch(list(texts)))
 
-    def _passes(self, encodings: Sequence[Encoding]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-        for rows in _batches([len(encoding.ids) for encoding in encodings]):
-            ids, mask = _padded([encodings[row].ids for row in rows])
-            with torch.inference_mode():
-                yield rows, self._forward(ids, mask).float(), mask
 
-    def _forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        w = self._weights
-        x = F.embedding(ids, w["embeddings.word_embeddings.weight"])
-        x = x + w["embeddings.position_embeddings.weight"][: ids.shape[1]]
-        x = x + w["embeddings.token_type_embeddings.weight"][0]
-        x = _norm(x, w["embeddings.LayerNorm.weight"], w["embeddings.LayerNorm.bias"])
-        for layer in self._layers:
-            x = layer(x, mask)
-        return x
-
-
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    qkv: tuple[Tensor, Tensor]
-    out: tuple[Tensor, Tensor]
-    norm_attention: tuple[Tensor, Tensor]
-    up: tuple[Tensor, Tensor]
-    down: tuple[Tensor, Tensor]
-    norm_output: tuple[Tensor, Tensor]
-
-    def __call__(self, x: Tensor, mask: Tensor) -> Tensor:
-        x = _norm(x + self._attention(x, mask), *self.norm_attention)
-        return _norm(x + F.linear(F.gelu(F.linear(x, *self.up)), *self.down), *self.norm_output)
-
-    def _attention(self, x: Tensor, mask: Tensor) -> Tensor:
-        batch, length, _ = x.shape
-        heads = F.linear(x, *self.qkv).view(batch, length, 3, N_HEADS, WIDTH // N_HEADS)
-        q, k, v = heads.permute(2, 0, 3, 1, 4).unbind(0)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask[:, None, None, :])
-        return F.linear(mixed.transpose(1, 2).reshape(batch, length, WIDTH), *self.out)
-
-
-def _layer(weights: Mapping[str, Tensor], index: int) -> _Layer:
-    def pair(name: str) -> tuple[Tensor, Tensor]:
-        prefix = f"encoder.layer.{index}.{name}"
-        return weights[f"{prefix}.weight"], weights[f"{prefix}.bias"]
-
-    parts = [pair(f"attention.self.{name}") for name in ("query", "key", "value")]
-    return _Layer(
-        qkv=(torch.cat([weight for weight, _ in parts]), torch.cat([bias for _, bias in parts])),
-        out=pair("attention.output.dense"),
-        norm_attention=pair("attention.output.LayerNorm"),
-        up=pair("intermediate.dense"),
-        down=pair("output.dense"),
-        norm_output=pair("output.LayerNorm"),
-    )
-
-
-def _norm(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    return F.layer_norm(x, (WIDTH,), weight, bias, EPSILON)
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Rows grouped by length, so that little of a forward pass is padding: at most a fifth, or of a few tokens."""
-    batch: list[int] = []
-    tokens = 0
-    for row in sorted(range(len(lengths)), key=lambda i: (lengths[i], i)):
-        padded = (len(batch) + 1) * lengths[row]
-        wasteful = padded > FEW_TOKENS and padded > MAX_PADDING * (tokens + lengths[row])
-        if batch and (padded > BATCH_TOKENS or wasteful):
-            yield batch
-            batch, tokens = [], 0
-        batch.append(row)
-        tokens += lengths[row]
-    if batch:
-        yield batch
-
-
-def _padded(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    width = max(len(row) for row in rows)
-    ids = torch.zeros(len(rows), width, dtype=torch.long)
-    mask = torch.zeros(len(rows), width, dtype=torch.bool)
-    for i, row in enumerate(rows):
-        ids[i, : len(row)] = torch.tensor(row)
-        mask[i, : len(row)] = True
-    return ids, mask
+def _means(hidden: Tensor, starts: Sequence[int]) -> Vectors:
+    """The unit mean of each text's states."""
+    sums = np.add.reduceat(hidden.numpy(), starts[:-1], axis=0)
+    means = sums / np.diff(starts)[:, None]
+    return np.asarray(F.normalize(torch.from_numpy(means), dim=-1).numpy(), dtype=np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 
 import numpy as np
@@ -36,7 +37,7 @@ class Grader:
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
         self._known: Known = embedder.knows
-        self._rubrics: OrderedDict[str, CompiledRubric] = OrderedDict()
+        self._rubrics: OrderedDict[str, Future[CompiledRubric]] = OrderedDict()
         self._lock = threading.Lock()
 
     def grade(
@@ -71,17 +72,25 @@ class Grader:
         return _verdict(rubric, taken, judged, shown)
 
     def _compiled(self, rubric: Rubric) -> CompiledRubric:
+        """The rubric made ready, once: a thread that wants it meanwhile waits for the one that is at it."""
         key = rubric.hash
         with self._lock:
-            if key in self._rubrics:
+            ready = self._rubrics.get(key)
+            if ready is not None:
                 self._rubrics.move_to_end(key)
-                return self._rubrics[key]
-        compiled = compile_rubric(rubric, self._embedder)
-        with self._lock:
-            self._rubrics[key] = compiled
-            while len(self._rubrics) > CACHED_RUBRICS:
-                self._rubrics.popitem(last=False)
-        return compiled
+            else:
+                mine = self._rubrics[key] = Future()
+                while len(self._rubrics) > CACHED_RUBRICS:
+                    self._rubrics.popitem(last=False)
+        if ready is not None:
+            return ready.result()
+        try:
+            mine.set_result(compile_rubric(rubric, self._embedder))
+        except BaseException as error:
+            with self._lock:
+                self._rubrics.pop(key, None)
+            mine.set_exception(error)
+        return mine.result()
 
 
 def _judge_all(

@@ -7,6 +7,7 @@ answers' rows, and learners see them when the assignment's policy allows.
 from __future__ import annotations
 
 import copy
+import os
 import threading
 import time
 from collections import OrderedDict
@@ -27,8 +28,9 @@ def batched(rows: list[Answer], size: int) -> list[list[Answer]]:
     return [rows[first : first + size] for first in range(0, len(rows), size)]
 
 
-# One answer at a time: grading uses all cores by itself, and more at once would only wait for each other.
-_one = threading.Lock()
+# An answer is graded on one core, so as many submissions at once as there are cores; beyond four they'd wait for Python.
+AT_ONCE = min(4, os.cpu_count() or 1)
+_lock = threading.Lock()
 # Verdicts on the last texts: a class's copied answers and "I don't know"s are held against a rubric once.
 _recent: OrderedDict[tuple[str, str, str], JSON] = OrderedDict()
 RECENT = 2_000
@@ -39,15 +41,19 @@ def graded(job: Job, *, question: str, answer: str, rubric: RubricVersion) -> JS
     from engine.rubric import Rubric
 
     key = (rubric.hash, question, answer)
-    with _one:
-        if key not in _recent:
-            body = Rubric.from_dict(rubric.body)
-            verdict = job.models.grader.grade(question=question, answer=answer, rubric=body)
-            _recent[key] = verdict.to_dict()
+    with _lock:
+        known = _recent.get(key)
+    if known is None:
+        verdict = job.models.grader.grade(
+            question=question, answer=answer, rubric=Rubric.from_dict(rubric.body)
+        )
+        known = verdict.to_dict()
+    with _lock:
+        _recent[key] = known
         _recent.move_to_end(key)
         while len(_recent) > RECENT:
             _recent.popitem(last=False)
-        return copy.deepcopy(_recent[key])
+    return copy.deepcopy(known)
 
 
 def assess(job: Job) -> JSON:
@@ -94,7 +100,7 @@ register(
         execute=assess,
         ended=services.submission_ended,
         counts_against_quota=False,
-        at_once=2,  # a class handing in at the deadline leaves the other threads to everybody else
+        at_once=AT_ONCE,  # a class handing in at the deadline leaves the other threads to everybody else
     )
 )
 register(
