@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from interview.heap import give_back
+
 if TYPE_CHECKING:
     from engine import Request
     from engine.errors import PromptTooLong
@@ -44,21 +46,20 @@ def served_model() -> Model | None:
 
 @lru_cache(maxsize=2)
 def _read(path: Path, longest: int) -> Model:
-    from engine.gguf_file import read_gguf
+    from engine.gguf_metadata import read_metadata
     from engine.registry import gguf_shape
 
-    metadata = read_gguf(path).metadata
-    shape = gguf_shape(metadata)
+    shape = gguf_shape(read_metadata(path))
     window = shape["context_length"]
     return Model(path, shape["vocab_size"], min(window, longest or window), shape["n_layers"])
 
 
 def _tokenizer(path: Path) -> ModelTokenizer:
     """Half a second and some 60 MB in a web process: read only for a prompt that may be too long, and let go after it."""
-    from engine.gguf_file import read_gguf
+    from engine.gguf_metadata import read_metadata
     from engine.tokenizer import from_gguf
 
-    return from_gguf(read_gguf(path).metadata)
+    return from_gguf(read_metadata(path))
 
 
 def _longest(request: Request) -> int:
@@ -74,7 +75,6 @@ def check_fits(request: Request, *, most: int | None = None) -> None:
 
     Raises InvalidRequest, PromptTooLong.
     """
-    from engine import chat
     from engine.tools import with_instructions
 
     model = served_model()
@@ -84,9 +84,19 @@ def check_fits(request: Request, *, most: int | None = None) -> None:
     whole, limit = with_instructions(request), min(model.window - 1, most or model.window)
     if _longest(whole) <= limit:
         return
-    count = len(chat.render(_tokenizer(model.path), whole)[1])
+    count = _count(model.path, whole)
     if count > limit:
         raise _too_long(count, model.window, most)
+
+
+def _count(path: Path, request: Request) -> int:
+    """Tokens of a request, and the tokenizer's memory given back."""
+    from engine import chat
+
+    try:
+        return len(chat.render(_tokenizer(path), request)[1])
+    finally:
+        give_back()
 
 
 def _check_ids(request: Request, model: Model) -> None:

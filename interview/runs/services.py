@@ -114,9 +114,9 @@ def run_succeed(run: Run, output: dict[str, Any], trace: dict[str, Any]) -> bool
     return _end(run, SUCCEEDED, "", output, trace)
 
 
-def run_fail(run: Run, reason: str, trace: dict[str, Any]) -> bool:
-    """End this attempt with a reason its owner sees."""
-    return _end(run, FAILED, reason[:300], None, trace)
+def run_fail(run: Run, reason: str, trace: dict[str, Any], output: dict[str, Any] | None = None) -> bool:
+    """End this attempt with a reason its owner sees, keeping what was made so far where that can be shown."""
+    return _end(run, FAILED, reason[:300], output, trace)
 
 
 def run_end_cancelled(run: Run, output: dict[str, Any] | None, trace: dict[str, Any]) -> bool:

@@ -160,7 +160,9 @@ class Worker:
             if job.cancelled.is_set():
                 services.run_end_cancelled(run, output, job.trace)
             elif job.expired:
-                services.run_fail(run, TOO_LONG.format(settings.RUN_TIME_LIMIT_SECONDS), job.trace)
+                reason = TOO_LONG.format(settings.RUN_TIME_LIMIT_SECONDS)
+                # Whoever writes rows from an output needs a whole one; everybody else sees what was made in that time.
+                services.run_fail(run, reason, job.trace, None if kinds.kind_of(run).ended else output)
             else:
                 services.run_succeed(run, output, job.trace)
         return str(Run.objects.values_list("state", flat=True).get(pk=run.pk))

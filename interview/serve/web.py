@@ -6,10 +6,15 @@ import argparse
 import os
 import socket
 import sys
+import threading
+import time
 
 import uvicorn
 from django.core.exceptions import ImproperlyConfigured
 
+from interview.heap import give_back
+
+TRIM_SECONDS = 60.0  # a large upload or tokenizer leaves freed pages that glibc keeps until it is asked
 GRACE_SECONDS = 5  # open event streams are cut after this when the process is told to end
 
 
@@ -33,6 +38,13 @@ def config() -> uvicorn.Config:
     )
 
 
+def trim_now_and_then() -> None:
+    """Give freed memory back to the system once a minute, beside the event loop."""
+    while True:
+        time.sleep(TRIM_SECONDS)
+        give_back()
+
+
 def main(words: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m interview.serve.web", description=__doc__)
     parser.add_argument("--fd", type=int, help="a listening socket to inherit instead of opening HOST:PORT")
@@ -42,6 +54,7 @@ def main(words: list[str]) -> None:
         server = uvicorn.Server(config())
     except ImproperlyConfigured as error:
         sys.exit(f"Can't start: {error}")
+    threading.Thread(target=trim_now_and_then, name="trim", daemon=True).start()
     server.run(sockets=None if inherited is None else [socket.socket(fileno=inherited)])
 
 

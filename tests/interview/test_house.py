@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import inspect
+import os
 import re
 import subprocess
 import sys
@@ -107,10 +108,19 @@ def test_the_web_process_never_loads_the_model_libraries() -> None:
         "import sys, interview.asgi, django.urls\n"
         "django.urls.get_resolver().url_patterns, django.urls.reverse('home')\n"
         "from interview.lti.views import courses, launches, places, platforms\n"
-        "print(sorted({'torch', 'transformers', 'llguidance', 'gguf'} & set(sys.modules)))"
+        "print(sorted({'torch', 'transformers', 'llguidance', 'numpy', 'gguf'} & set(sys.modules)))\n"
+        "from engine import Request\n"
+        "from engine.schemas import check_constraint\n"
+        "from interview.runs.fits import served_model, size_fault\n"
+        "check_constraint(Request.from_dict({'prompt': 'x', 'schema': {'type': 'string'}}))\n"
+        "assert served_model() and 'window holds' in size_fault({'prompt': 'a b ' * 9000})\n"
+        "print(sorted({'torch', 'transformers', 'numpy', 'gguf'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    assert done.stdout.strip() == "[]", done.stderr
+    environment = {**os.environ, "HTTPS": "off", "MODELS_DIR": str(settings.MODELS_DIR)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, env=environment
+    )
+    assert done.stdout.split() == ["[]", "[]"], done.stderr
 
 
 def test_web_reads_the_libraries_of_learning_platforms_only_when_one_calls() -> None:

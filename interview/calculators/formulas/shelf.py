@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
-from interview.calculators.formulas.heap import give_back
+from interview.heap import give_back
 
 logger = logging.getLogger(__name__)
 

@@ -13,6 +13,7 @@ from interview.playground.structured.contracts import Contract, semantic_faults
 
 JSON = dict[str, Any]
 RETRIES = 2
+CUT = "it was cut off at the token limit"
 PASSED, FAILED, NOT_REACHED = "passed", "failed", "not reached"
 STAGES = ("decode", "parse", "schema", "semantics")
 
@@ -63,7 +64,7 @@ def _fault(
 ) -> str:
     if stage == "decode":
         if finish == "length":
-            return "it was cut off at the token limit"
+            return CUT
         return "it was stopped" if finish == "cancelled" else ""
     if stage == "semantics":
         return semantic_faults(model, attempt.value, source)
@@ -98,7 +99,7 @@ def rates(trials: list[list[Attempt]]) -> JSON:
         "parsed": sum(attempt.stages["parse"] == PASSED for attempt in first),
         "schema": sum(attempt.stages["schema"] == PASSED for attempt in first),
         "semantics": sum(attempt.stages["semantics"] == PASSED for attempt in first),
-        "truncated": sum("cut off" in attempt.error for attempt in first),
+        "truncated": sum(attempt.error == CUT for attempt in first),
         "final": sum(attempts[-1].valid for attempts in trials),
         "retries": sum(len(attempts) - 1 for attempts in trials),
     }

@@ -64,8 +64,14 @@ def plevel(probability: float | None) -> str:
 
 @register.filter
 def percent(share: float | None) -> str:
-    """A share of one as a percentage: 0.413 → 41.3 %."""
-    return "" if share is None else f"{share * 100:.1f}{NO_BREAK}%"
+    """A share of one as a percentage: 0.413 → 41.3 %; what rounds to nothing or to all is said to be little or nearly all."""
+    if share is None:
+        return ""
+    if 0 < share < 0.0005:
+        return f"<{NO_BREAK}0.1{NO_BREAK}%"
+    if 0.9995 <= share < 1:
+        return f">{NO_BREAK}99.9{NO_BREAK}%"
+    return f"{share * 100:.1f}{NO_BREAK}%"
 
 
 def _short(value: float) -> str:

@@ -52,6 +52,7 @@ def test_a_run_over_its_time_is_ended(owner: User, worker: Worker, settings: Any
         keeper.join()
     run.refresh_from_db()
     assert (run.state, run.reason[:20]) == ("failed", "It took longer than ")
+    assert run.output == {"text": "so far"}, "what was made in that time can be seen"
     stage = run.trace.body["stages"][1]
     assert (stage["name"], stage["hint"]) == ("waiting", "for the halt") and stage["ms"] >= 0
 

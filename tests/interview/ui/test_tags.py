@@ -174,3 +174,19 @@ def test_unknown_icon_names_the_known_ones() -> None:
 )
 def test_single_dollars_are_formulas_and_prices_stay_prices(text: str, n_formulas: int) -> None:
     assert prose.to_html(text).count("<math") == n_formulas
+
+
+@pytest.mark.parametrize(
+    ("share", "shown"),
+    [
+        (0.0, "0.0 %"),
+        (0.0004, "< 0.1 %"),
+        (0.413, "41.3 %"),
+        (0.9994, "99.9 %"),
+        (0.99999, "> 99.9 %"),
+        (1.0, "100.0 %"),
+        (None, ""),
+    ],
+)
+def test_a_share_is_never_rounded_to_nothing_or_all(share: float | None, shown: str) -> None:
+    assert ui.percent(share).replace("\u00a0", " ") == shown
