@@ -114,4 +114,8 @@ def forked(source: Run, index: int, token_id: int) -> dict[str, Any]:
     text = before + "".join(row[2] for row in output["per_token"][:index]) + found.text
     kept = [*source.input.get("continue_ids", []), *output["token_ids"][:index], token_id]
     fork = {"run": str(source.pk), "index": index, "token": token_id, "text": text}
+    earlier = source.input.get("fork", {}).get("kept", [])
+    if len(earlier) == len(source.input.get("continue_ids", [])):  # forks of before it was noted have none
+        rows = [[row[1], row[2]] for row in output["per_token"][:index]]
+        fork["kept"] = [*earlier, *rows, [token_id, found.text]]
     return {**source.input, "continue_ids": kept, "fork": fork}

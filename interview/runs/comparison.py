@@ -11,7 +11,7 @@ from interview.runs.replay import Difference, first_difference, hashes_agree, is
 
 JSON = dict[str, Any]
 # Compared as tokens, or repeated elsewhere.
-LEFT_OUT = {"per_token", "tokens", "token_ids", "steps", "prompt", "logprobs", "format"}
+LEFT_OUT = {"per_token", "tokens", "token_ids", "steps", "prompt", "logprobs", "format", "kept"}
 SHOWN = 2_000
 
 
@@ -48,7 +48,10 @@ def compare(a: JSON, b: JSON) -> Comparison:
     left, right = dict(flat(a)), dict(flat(b))
     names = list(dict.fromkeys([*left, *right]))
     rows = [Row(name, left.get(name, ""), right.get(name, "")) for name in names]
-    tokens, counts = first_difference(a, b), tuple(sum(map(len, token_rows(one))) for one in (a, b))
+    tokens, counts = (
+        first_difference(with_kept(a), with_kept(b)),
+        tuple(sum(map(len, token_rows(one))) for one in (a, b)),
+    )
     hidden = is_hidden(a) or is_hidden(b)
     return Comparison(
         different=[row for row in rows if row.differs],
@@ -58,6 +61,15 @@ def compare(a: JSON, b: JSON) -> Comparison:
         hidden=hidden,
         agree=hashes_agree(a, b) if hidden else (tokens is None if any(counts) else None),
     )
+
+
+def with_kept(trace: JSON) -> JSON:
+    """A fork's tokens with those it kept of an earlier answer before them: where it parts from that answer."""
+    kept = ((trace.get("request") or {}).get("fork") or {}).get("kept") or []
+    rows = trace.get("per_token")
+    if not kept or not isinstance(rows, list):
+        return trace
+    return {"per_token": [*([None, *one] for one in kept), *rows]}
 
 
 def flat(value: Any, path: str = "") -> Iterator[tuple[str, str]]:

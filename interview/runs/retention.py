@@ -24,7 +24,7 @@ KEPT = {
 }  # fmt: skip
 # Objects whose keys are words too, and lists of token ids, which spell a text.
 WHOLE = {"schema", "variables", "parameters", "arguments", "result", "metadata", "tools"}
-SPELT = {"continue_ids", "logit_bias"}
+SPELT = {"continue_ids", "kept", "logit_bias"}
 BATCH = 200
 
 

@@ -187,5 +187,5 @@ def _batching(
 def _picture(moments: list[dict[str, Any]], key: str, title: str, number: int, unit: str = "") -> str:
     if len(moments) < 2:
         return ""
-    points = tuple((m["at_ms"] / 1000, float(m[key])) for m in moments)
+    points = tuple((round(m["at_ms"] / 1000, 1), float(m[key])) for m in moments)
     return svg(Chart("line", title, "seconds", title, (Series(title, points),), unit), number)

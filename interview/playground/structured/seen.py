@@ -47,7 +47,13 @@ def seen(run: Run) -> dict[str, Any]:
 def measures(conditions: dict[str, Any]) -> list[dict[str, Any]]:
     """One row a measure: the count and its 95% interval under each condition."""
     return [
-        {"label": label, "cells": [_cell(part["rates"], name) for part in conditions.values()]}
+        {
+            "label": label,
+            "cells": [
+                {"condition": condition, **_cell(part["rates"], name)}
+                for condition, part in conditions.items()
+            ],
+        }
         for name, label in MEASURES
     ]
 

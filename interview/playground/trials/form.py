@@ -47,10 +47,10 @@ def _knob(label: str, name: str, low: float, high: float) -> forms.Field:
 
 @dataclass(frozen=True)
 class SettingRow:
-    """The fields of one setting."""
+    """The fields of one setting, each with its column's name."""
 
     number: int
-    fields: list[forms.BoundField]
+    fields: list[tuple[str, forms.BoundField]]
 
 
 class TrialsForm(forms.Form):
@@ -90,7 +90,7 @@ class TrialsForm(forms.Form):
     def rows(self) -> list[SettingRow]:
         """The settings, a row each."""
         return [
-            SettingRow(number, [self[f"{name}_{number}"] for name in KNOBS])
+            SettingRow(number, [(label, self[f"{name}_{number}"]) for name, (label, *_) in KNOBS.items()])
             for number in range(1, SETTINGS + 1)
         ]
 

@@ -11,8 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from interview.accounts.models import User
+from interview.playground.generated import forked
 from interview.playground.kinds import check, engine_request
 from interview.playground.presets import PRESETS
+from interview.runs.comparison import compare
 from interview.runs.kinds import InputRefused
 from interview.runs.models import Run
 from tests.factories import make_run
@@ -252,6 +254,16 @@ def test_a_fork_keeps_what_came_before_token_for_token(owner: User, owner_client
     assert engine_request(fork.input).continue_ids == (7, 8, 504, 9, 331)
     page = owner_client.get(location).content.decode()
     assert "an earlier run" in page and "The&lt;b&gt;" in page
+
+
+def test_a_fork_is_compared_from_the_beginning_of_the_answer(owner: User) -> None:
+    """What a fork kept stands before its own tokens: it parts from its source where it was forked, not at once."""
+    run = ended(owner)
+    whole = {"per_token": (run.output or {})["per_token"], "request": run.input}
+    body = forked(run, 2, 331)
+    assert body["fork"]["kept"] == [[504, "The"], [9, "<b>"], [331, " A"]]
+    found = compare(whole, {"per_token": [[0, 5, " fork", -1.0, 2.0]], "request": body})
+    assert found.tokens is not None and found.tokens.index == 2 and found.tokens.after == " A"
 
 
 @pytest.mark.parametrize("change", [{"token": "99"}, {"index": "3"}, {"run": "x"}, {"index": "-1"}])
