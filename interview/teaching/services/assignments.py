@@ -133,28 +133,30 @@ def attachment_remove(*, attachment: Attachment) -> None:
     attachment.delete()
 
 
+@transaction.atomic
 def extension_give(
     *,
     assignment: Assignment,
     learner: User,
-    due: datetime,
-    extra_attempts: int = 0,
-    extra_time_percent: int = 0,
+    due: datetime | None = None,
+    extra_attempts: int | None = None,
+    extra_time_percent: int | None = None,
     reason: str = "",
 ) -> Extension:
-    """Give one learner a later date, more attempts or more time. Raises TeachingRefused for an earlier date."""
-    if due < assignment.due:
+    """Give one learner a later date, more attempts or more time. Raises TeachingRefused for an earlier date.
+
+    What is left out stays as an earlier extension gave it.
+    """
+    if due is not None and due < assignment.due:
         raise TeachingRefused("An extension can't be before the assignment's own due date.")
-    row, _ = Extension.objects.update_or_create(
-        assignment=assignment,
-        owner=learner,
-        defaults={
-            "due": due,
-            "extra_attempts": extra_attempts,
-            "extra_time_percent": extra_time_percent,
-            "reason": reason,
-        },
+    row, _ = Extension.objects.get_or_create(
+        assignment=assignment, owner=learner, defaults={"due": due or assignment.due}
     )
+    row.due = due or row.due
+    row.extra_attempts = row.extra_attempts if extra_attempts is None else extra_attempts
+    row.extra_time_percent = row.extra_time_percent if extra_time_percent is None else extra_time_percent
+    row.reason = reason or row.reason
+    row.save(update_fields=["due", "extra_attempts", "extra_time_percent", "reason"])
     return row
 
 

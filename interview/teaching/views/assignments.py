@@ -155,14 +155,15 @@ def extension_give(request: AccountRequest, class_id: uuid.UUID, assignment_id: 
         seat_there = Membership.objects.select_related("owner").get(
             classroom=seat.classroom, owner_id=data["learner"]
         )
-        due = data["until"] or days_later(assignment.due, data["days"] or 0, zone)
+        days = data["days"]
+        due = data["until"] or (None if days is None else days_later(assignment.due, days, zone))
         try:
             services.extension_give(
                 assignment=assignment,
                 learner=seat_there.owner,
                 due=due,
-                extra_attempts=data["extra_attempts"] or 0,
-                extra_time_percent=data["extra_time_percent"] or 0,
+                extra_attempts=data["extra_attempts"],
+                extra_time_percent=data["extra_time_percent"],
                 reason=data["reason"],
             )
         except TeachingRefused as refusal:

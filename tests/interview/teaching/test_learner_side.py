@@ -32,6 +32,7 @@ from interview.teaching.services import notices
 from interview.teaching.services.assignments import extension_give
 from interview.teaching.services.classes import class_archive, class_update
 from interview.teaching.services.grading import override_points
+from interview.teaching.services.notices import choice_of
 from interview.teaching.services.retention import retention_apply
 from tests.interview.teaching.conftest import World, assign, client_of, handed_in, work_on
 
@@ -46,6 +47,15 @@ def test_the_dashboard_is_by_due_date_in_ones_own_zone(world: World) -> None:
     text = client_of(world.learner).get(reverse("teaching:due")).content.decode()
     assert text.index("Sooner") < text.index("Week one")
     assert "07:30 JST" in text and "Serving models" in text
+
+
+def test_the_calendar_is_read_whatever_is_in_a_title(world: World) -> None:
+    title = 'KV; cache, 50\\% "now"\nBEGIN:VEVENT\r\nSUMMARY:x 🙂 ' + "ä" * 60
+    Assignment.objects.update(title=title)
+    answer = Client().get(reverse("teaching:calendar", args=[choice_of(world.learner).feed_key]))
+    assert all(len(line) <= 75 for line in answer.content.split(b"\r\n"))
+    (event,) = Calendar.from_ical(answer.content).walk("VEVENT")
+    assert str(event["SUMMARY"]).split() == f"Due: {title} (Serving models)".split()
 
 
 def test_the_calendar_follows_the_extension_and_its_key(world: World) -> None:

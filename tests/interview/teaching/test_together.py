@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from interview.accounts.models import User
 from interview.teaching.dates import wall_clock
-from interview.teaching.models import Override
+from interview.teaching.models import Extension, Override
 from interview.teaching.services.assignments import extension_give
 from tests.interview.teaching.conftest import World, client_of, handed_in, work_on
 
@@ -128,3 +128,17 @@ def test_a_late_credit_needs_an_end_of_the_late_window(world: World, typed: dict
     data = opened(world, world.owner, edit(world))
     answer = save(world.owner, edit(world), data | typed)
     assert answer.status_code == 422 and "until when late work is accepted" in answer.content.decode()
+
+
+def test_a_second_extension_takes_back_nothing_of_the_first(world: World) -> None:
+    address = reverse("teaching:extension_give", args=[world.classroom.pk, world.assignment.pk])
+    who = {"learner": str(world.learner.pk)}
+    for data in ({"extra_attempts": "1", "reason": "Ill."}, {"days": "3"}, {"extra_time_percent": "50"}):
+        assert client_of(world.teacher).post(address, who | data).status_code == 302
+    row = Extension.objects.get()
+    assert (row.extra_attempts, row.extra_time_percent, row.reason) == (1, 50, "Ill.")
+    later = wall_clock(world.assignment.due, ZONE) + timedelta(days=3)
+    assert wall_clock(row.due, ZONE) == later
+    client_of(world.teacher).post(address, who | {"extra_attempts": "0"})
+    row.refresh_from_db()
+    assert (row.extra_attempts, wall_clock(row.due, ZONE)) == (0, later)
