@@ -25,10 +25,10 @@ from engine.held import OPPOSITE, Held
 from engine.sentences import sentence_spans
 from engine.statements import Statement, statements
 from engine.word_kinds import proper, tokens
-from engine.wording import levels, negated, opposite, order, prepositions
+from engine.wording import levels, negated, opposite, order, prepositions, uncompared
 
 CHECKS: Sequence[Callable[[Held], str]] = (
-    opposite, order, multiples, prepositions, degree, bounds, levels, superlative, figures, counted, mixed, exchanged_places, modifier,
+    opposite, order, uncompared, multiples, prepositions, degree, bounds, levels, superlative, figures, counted, mixed, exchanged_places, modifier,
     governed, names_placed, roles, subject, added, reserved,
 )  # fmt: skip
 

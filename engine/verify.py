@@ -19,9 +19,12 @@ from engine.sentences import around, sentence_spans
 from engine.stems import stem
 from engine.translated import both_ends, translated
 from engine.types import Passage
+from engine.word_kinds import SPELT
 from engine.words import words
 
 NAME = re.compile(r"[^\W\d_][\w'’-]*")
+ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)\b")
+MONTH = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
 SAME, ROUGHLY = 1e-6, 0.05  # how far a number may be off; the second where the claim says "about"
 
 
@@ -64,6 +67,8 @@ def verify(claim: str, citation: Citation, passage: str, enough: float) -> Verdi
     near, wide = normalise(passage[start:end]), normalise(passage[before:end])
     said = normalise(translated(normalise(claim).text, wide.text))
     share = _share(said, wide)
+    if said.text.rstrip().endswith("?"):
+        return Verdict(False, "a question states nothing", share)
     if missing := missing_number(said.text, wide.text):
         return Verdict(False, f"the passage doesn't give {missing}", share)
     if name := missing_name(said, normalise(passage)):
@@ -90,11 +95,30 @@ def missing_number(claim: str, evidence: str) -> str:
     digits = {found.replace(",", "") for found in re.findall(r"\d+(?:,\d{3})*", evidence)}
     for wanted in quantities(claim):
         written = claim[wanted.start : wanted.end].strip()
+        if place := ORDINAL.match(claim, wanted.start):
+            if not _ordered(place, evidence):
+                return place.group()
+            continue
         if re.fullmatch(r"\d+(?:,\d{3})*", written) and written.replace(",", "") in digits:
             continue
         if not any(_same(wanted, found) for found in there) and not both_ends(wanted, claim, evidence):
             return written
     return ""
+
+
+def _ordered(place: re.Match[str], evidence: str) -> bool:
+    """True where the evidence has the same ordinal, or as the day of a month the same day."""
+    number, claim = int(place[1]), place.string
+    dated = re.search(rf"\b(?:{MONTH})[a-z]*\.? $", claim[: place.start()]) or re.match(
+        rf" (?:of )?(?:{MONTH})", claim[place.end() :]
+    )
+    if dated:
+        day = rf"0?{number}(?:st|nd|rd|th)?"
+        wanted = rf"\b{day}\.? (?:of )?(?:{MONTH})|\b(?:{MONTH})[a-z]*\.? {day}\b"
+    else:
+        wanted = rf"\b{number}(?:st|nd|rd|th)\b"
+        wanted += rf"|\b{SPELT[number - 1]}\b" if 0 < number <= len(SPELT) else ""
+    return re.search(wanted, evidence, re.IGNORECASE) is not None
 
 
 def _same(wanted: Quantity, found: Quantity) -> bool:

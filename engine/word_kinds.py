@@ -18,8 +18,24 @@ Kind = Literal["name", "number", "word", "small", "mark"]
 TENS = "|".join(word for word, value in WORD_NUMBERS.items() if value >= 20)
 ONES = "|".join(word for word, value in WORD_NUMBERS.items() if 0 < value < 10)
 TOKEN = re.compile(
-    rf"(?i:\b(?:{TENS})-(?:{ONES})\b)|\d+(?:[.,]\d+)*|[ap]\.m\b|[^\W\d_]+(?:'[^\W\d_]+)?|[,;:()—]"
+    rf"(?i:\b(?:{TENS})-(?:{ONES})\b)|\d+(?:st|nd|rd|th)\b|\d+(?:[.,]\d+)*|[ap]\.m\b|[^\W\d_]+(?:'[^\W\d_]+)?|[,;:()—]"
 )
+ORDINAL = re.compile(r"(\d{1,9})(?:st|nd|rd|th)")
+SPELT = [
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+]
+MONTHS = word_set("jan feb mar apr may jun jul aug sep oct nov dec")
 JOINERS = word_set("and but while whereas although though because which who so yet")
 PRONOUNS = word_set("he she it they him her them this these those that who which")
 BE = word_set("is are was were be been being got gets")
@@ -65,7 +81,9 @@ def tokens(sentence: str, names: frozenset[str]) -> list[Token]:
         raw, text = match.group(), match.group().lower()
         before = found[index - 1].group() if index else ""
         after = found[index + 1].group() if index + 1 < len(found) else ""
-        kind, value = _kind(raw, index, after, names), _value(text, after.lower())
+        kind = _kind(raw, index, after, names)
+        text = _place_in_order(text, before, after)
+        value = _value(text, after.lower())
         kind = "name" if _letter(before, raw, after) else kind
         kind = "number" if value is not None else kind
         out.append(
@@ -74,6 +92,16 @@ def tokens(sentence: str, names: frozenset[str]) -> list[Token]:
             )
         )
     return out
+
+
+def _place_in_order(text: str, before: str, after: str) -> str:
+    """An ordinal in figures as a word; the day of a month as its number."""
+    found = ORDINAL.fullmatch(text)
+    if found is None:
+        return text
+    if before[:3].lower() in MONTHS or after[:3].lower() in MONTHS:
+        return found[1]
+    return SPELT[int(found[1]) - 1] if 0 < int(found[1]) <= len(SPELT) else text
 
 
 def _letter(before: str, raw: str, after: str) -> bool:
@@ -88,7 +116,7 @@ def _value(text: str, after: str) -> float | None:
         return (WORD_NUMBERS[ten] + WORD_NUMBERS[one]) * scale
     if text in WORD_NUMBERS and text != "one":
         return WORD_NUMBERS[text] * scale
-    if not text[0].isdigit():
+    if not text[0].isdigit() or ORDINAL.fullmatch(text):
         return None
     grouped = re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", text)
     plain = text.replace(",", "" if grouped else ".")
@@ -100,7 +128,7 @@ def _kind(raw: str, index: int, after: str, names: frozenset[str]) -> Kind:
     if not raw[0].isalnum():
         return "mark"
     if raw[0].isdigit():
-        return "number"
+        return "word" if ORDINAL.fullmatch(text) else "number"
     if raw == "May" and index:  # the month
         return "name"
     if not content_word(text) or text in PREPOSITIONS or text in PRONOUNS:

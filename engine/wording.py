@@ -7,6 +7,7 @@ from engine.clauses import sentences
 from engine.contraries import ALL, DENY, FRACTIONS, LEVEL, SOLE, SOME, base, contrary, converse
 from engine.held import LEVELLED, MIXED, OPPOSITE, SWAPPED, Held, clash, pivots, preposition, sides_of
 from engine.statements import Statement
+from engine.stems import word_set
 from engine.word_kinds import SIDES_END, Token, finite
 
 APART = (
@@ -15,6 +16,10 @@ APART = (
     (frozenset(("inside", "within")), frozenset(("outside",))),
 )
 COMPARING = ("than", "as")
+BEYOND = frozenset(
+    base(word)
+    for word in word_set("more less most least exceed surpass outnumber lose defeat beat prefer twice half")
+)
 ORDERING = (*sorted(SIDES_END), "as")
 BETWEEN = (SOME, SOME + 2)  # some, many: a third may be that
 NONE = frozenset(("neither", "no", "none", "nobody"))
@@ -71,6 +76,18 @@ def _before_than(statement: Statement, token: Token) -> bool:
         (statement.tokens[i].start for name in COMPARING if (i := _place(statement, name)) is not None), None
     )
     return than is not None and token.start < than
+
+
+def uncompared(held: Held) -> str:
+    """A comparison of the claim ("hotter than the mill") where the passage compares nothing."""
+    at = _place(held.claim, "than")
+    after = next((t for t in held.claim.tokens[at + 1 :] if t.told), None) if at is not None else None
+    if after is None or after.value is not None:
+        return ""
+    said = held.said.tokens
+    compares = any(_place(held.said, word) is not None for word in ORDERING)
+    compares = compares or any(t.text.endswith(("er", "est")) or t.base in BEYOND for t in said if t.told)
+    return "" if compares else "the passage compares nothing"
 
 
 def order(held: Held) -> str:

@@ -79,7 +79,8 @@ class Document(models.Model):
     @property
     def reason_words(self) -> str:
         """Why it failed, for people."""
-        return ". ".join(part.rstrip(".") for part in (REASONS.get(self.reason, ""), self.detail) if part)
+        parts = [part.rstrip(".") + "." for part in (REASONS.get(self.reason, ""), self.detail) if part]
+        return " ".join(parts)
 
 
 class Collection(models.Model):

@@ -57,6 +57,7 @@ def test_what_the_passage_says_is_supported(claim: str, words: str) -> None:
         ("It was not designed by Ann Lee.", "Ann Lee", "the passage says the opposite"),
         ("Traffic does pay a toll.", "does not pay", "the passage says the opposite"),
         ("A higher toll increases traffic.", "reduces", "the passage says the opposite"),
+        ("Did it open in 1932?", "1932", "a question states nothing"),
         ("Penguins live on ice and eat fish.", "Ann Lee", "the passage doesn't say “on ice and eat fish”"),
     ],
 )

@@ -239,7 +239,7 @@ def parse(path: Path) -> Parsed:
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, ValueError, OSError) as error:
         raise Refused(DAMAGED, "The document can't be unpacked. Save it again and upload it.") from error
     except RuntimeError as error:  # what zipfile says about a password
-        raise Refused(ENCRYPTED, "The document has a password. Save a copy without one.") from error
+        raise Refused(ENCRYPTED, "Save a copy without one and upload that.") from error
     unseen = sum(body.unseen for body in bodies.values())
     if not any(line.strip() for line in writer.lines):
         left_out = f" {unseen_note(unseen)}" if unseen else ""

@@ -23,7 +23,7 @@ from interview.documents.parsing.pdf_sight import Sight
 
 MOST_PAGES = 5_000
 LEAST_CHARACTERS = 10  # in all, below which pages with pictures are a scan with a number or a stamp on it
-SHUT = "The PDF has a password. Save a copy without one and upload that."
+SHUT = "Save a copy without one and upload that."
 
 
 def parse(path: Path, progress: Callable[[int, int], None]) -> Parsed:

@@ -130,7 +130,7 @@ def _archive(path: Path) -> str:
 
 def _ole(path: Path) -> Refused:
     if OLE_ENCRYPTED in path.read_bytes():
-        return Refused(ENCRYPTED, "The document has a password. Save a copy without one and upload that.")
+        return Refused(ENCRYPTED, "Save a copy without one and upload that.")
     return Refused(
         UNSUPPORTED, f"This is an old Office file (DOC, XLS or PPT). Save it as DOCX or PDF. {ALLOWED}"
     )
