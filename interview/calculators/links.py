@@ -11,14 +11,14 @@ from interview.calculators import selectors, services
 from interview.calculators.formulas.registry import CALCULATORS, find, run
 from interview.calculators.models import ShareLink
 from interview.calculators.page import LONGEST_QUERY
-from interview.calculators.views import calculator_or_404, respond, wants_fragment
+from interview.calculators.views import calculator_or_404, posted, respond, wants_fragment
 
 
 @require_POST
 def create(request: HttpRequest) -> HttpResponse:
-    """A short link for `slug` and `query`; the answer shows it with its delete link, once."""
-    calculator = calculator_or_404(request.POST.get("slug", ""))
-    outcome = run(calculator, QueryDict(request.POST.get("query", "")), at_once=True)
+    """A short link for `slug` and the form's inputs; the answer shows it with its delete link, once."""
+    calculator = calculator_or_404(request.POST.get("slug") or request.GET.get("slug", ""))
+    outcome = run(calculator, posted(request), at_once=True)
     if outcome.errors:
         return respond(request, outcome)
     try:

@@ -18,6 +18,7 @@ from interview.calculators.formulas.registry import Outcome
 from interview.calculators.formulas.result import Chart, Result
 from interview.calculators.formulas.units import number_text
 from interview.calculators.markdown import as_markdown
+from interview.calculators.services import LONGEST_KEPT
 
 LONGEST_QUERY = 1500
 
@@ -38,6 +39,17 @@ def path_of(slug: str) -> str:
     return reverse("calculators:show", args=[slug])
 
 
+@cache
+def share_path() -> str:
+    """Where short links are made."""
+    return reverse("calculators:share")
+
+
+def kept_query(outcome: Outcome) -> str:
+    """The query for the form that keeps it; one too long to be kept is cut, and refused for its length."""
+    return outcome.query[: LONGEST_KEPT + 1]
+
+
 def context(outcome: Outcome, link: str) -> dict[str, Any]:
     """What `calculators/page.html` and its parts need."""
     form = [fields.field_of(p, outcome) for p in outcome.calculator.parameters]
@@ -48,6 +60,8 @@ def context(outcome: Outcome, link: str) -> dict[str, Any]:
         "main_fields": fields.main_fields(form),
         "groups": fields.groups(form),
         "path": path_of(outcome.calculator.slug),
+        "share_path": share_path(),
+        "kept_query": kept_query(outcome),
         "loose_errors": fields.loose_errors(outcome),
         "link": link,
         "frame": _frame(outcome, link),

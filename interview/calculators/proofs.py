@@ -16,7 +16,7 @@ from interview.calculators.formulas.units import number_text
 from interview.calculators.kinds import KIND, MEASURES, check, outcome_of
 from interview.calculators.measuring.proof import CLOSE, EXACT
 from interview.calculators.scales import reading
-from interview.calculators.views import respond, wants_fragment
+from interview.calculators.views import posted, respond, wants_fragment
 from interview.runs import selectors as runs
 from interview.runs.kinds import InputRefused
 from interview.runs.models import Run
@@ -40,7 +40,7 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
     """Queue a measurement of the query in the form; answers with its place in the queue."""
     if slug not in MEASURES:
         raise Http404("This calculator can't be measured.")
-    given = {name: request.POST.get(name, "") for name in ("query", "prompt")}
+    given = {"query": posted(request).urlencode(), "prompt": request.POST.get("prompt", "")}
     try:
         run = run_create(owner=owner_or_guest(request), kind=KIND, input=check({"calculator": slug, **given}))
     except (InputRefused, QuotaExceeded) as refused:

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from interview.accounts.sessions import AccountRequest, sign_in_required
-from interview.calculators import selectors, services
+from interview.calculators import page, selectors, services
 from interview.calculators.formulas.registry import run_query
 from interview.calculators.views import calculator_or_404, respond, wants_fragment
 
@@ -24,6 +24,7 @@ def keep(request: AccountRequest, slug: str) -> HttpResponse:
     if outcome.errors:
         return respond(request, outcome)
     context: dict[str, object] = {"calculator": calculator, "outcome": outcome}
+    context["kept_query"] = page.kept_query(outcome)
     try:
         services.keep(request.user, outcome, name)
     except services.NotKept as refused:
@@ -52,6 +53,7 @@ def forget(request: AccountRequest, pk: int) -> HttpResponse:
         context = {
             "calculator": outcome.calculator,
             "outcome": outcome,
+            "kept_query": page.kept_query(outcome),
             "kept": selectors.kept(request.user, slug),
         }
         return render(request, "calculators/_kept.html", context)

@@ -46,6 +46,13 @@ def asked(query: QueryDict) -> QueryDict:
     return kept
 
 
+def posted(request: HttpRequest) -> QueryDict:
+    """The parameters of a posted form: under `query`, or each by its name, so that a long text isn't sent twice."""
+    if "query" in request.POST:
+        return QueryDict(request.POST["query"])
+    return asked(request.POST)
+
+
 def path_to(outcome: Outcome, others: list[Outcome]) -> str:
     """The canonical address, pinned configurations included."""
     path = reverse("calculators:show", args=[outcome.calculator.slug])

@@ -14,7 +14,7 @@ from interview.calculators.formulas.attention_pictures import doubling, pictures
 from interview.calculators.formulas.models import Geometry
 from interview.calculators.formulas.own_model import GROUP, MLPS, geometry_of
 from interview.calculators.formulas.parameters import choice, model, whole
-from interview.calculators.formulas.result import Headline, Result, Value, Working, program
+from interview.calculators.formulas.result import Headline, Result, Table, Value, Working, program
 from interview.calculators.formulas.units import grouped, number_text, prefixed
 from interview.calculators.formulas.weights import token_matrices, total
 
@@ -71,7 +71,7 @@ def attention_cost(inputs: AttentionInputs) -> Result:
         steps=tuple(working.steps),
         warnings=_warnings(geometry, inputs),
         charts=pictures(geometry, inputs.tokens, inputs.sequences, inputs.mask),
-        tables=(doubling(geometry, inputs.tokens, inputs.mask),),
+        tables=(_counted_otherwise(results), doubling(geometry, inputs.tokens, inputs.mask)),
         program=program(f"Prefill FLOPs: {geometry.name}", working, "flops"),
     )
 
@@ -138,6 +138,22 @@ def _results(model: Geometry, inputs: AttentionInputs) -> dict[str, Value]:
         if attention
         else 0,
     }
+
+
+def _counted_otherwise(results: dict[str, Value]) -> Table:
+    shown = (
+        ("flops", "this prompt, as asked for", "FLOPs"),
+        ("two_p_t_flops", "by the rule 2 × parameters × tokens", "FLOPs"),
+        ("attention_flops_full", "scores and sums over all n² pairs", "FLOPs"),
+        ("attention_flops_causal", "scores and sums over causal pairs", "FLOPs"),
+        ("decode_step_flops", "the next token with the cache", "FLOPs"),
+        ("decode_step_attention_flops", "of it scores and sums", "FLOPs"),
+        ("step_flops_without_cache", "the next token without the cache", "FLOPs"),
+        ("score_pairs_full_per_head", "pairs a head, all", "pairs"),
+        ("score_pairs_causal_per_head", "pairs a head, causal", "pairs"),
+    )
+    rows = tuple((said, results[name], unit) for name, said, unit in shown)
+    return Table("Counted otherwise", ("what", "count", "unit"), rows)
 
 
 def _warnings(model: Geometry, inputs: AttentionInputs) -> tuple[str, ...]:

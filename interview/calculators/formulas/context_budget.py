@@ -93,7 +93,9 @@ def context_budget(inputs: BudgetInputs) -> Result:
             "turns_that_fit", "Full turns that fit", "floor((tokens_left - message) / turn)", "turns"
         )
     return Result(
-        headline=Headline(grouped(remaining), "tokens left", f"{turns} more turns fit", _exact(inputs, over)),
+        headline=Headline(
+            grouped(remaining), "tokens left", f"{turns} more turns fit", _exact(inputs, over, remaining)
+        ),
         results=_results(inputs, working, chunks, turns),
         steps=tuple(working.steps),
         warnings=_warnings(inputs, over, chunks, turns),
@@ -161,10 +163,10 @@ def _turns(inputs: BudgetInputs, left: int) -> int:
     return max(0, (left - inputs.message) // turn) if turn else 0
 
 
-def _exact(inputs: BudgetInputs, over: int) -> str:
+def _exact(inputs: BudgetInputs, over: int, left: int) -> str:
     if over:
         return f"{grouped(over)} tokens too many"
-    return f"of {grouped(inputs.window)} in the window"
+    return f"of {grouped(inputs.window)} in the window; about {grouped(int(0.75 * left))} words"
 
 
 def _results(inputs: BudgetInputs, working: Working, chunks: list[Chunk], turns: int) -> dict[str, Value]:

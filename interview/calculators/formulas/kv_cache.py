@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from interview.calculators.formulas.kv_fits import fits_table
 from interview.calculators.formulas.kv_inputs import KvCacheInputs
 from interview.calculators.formulas.kv_load import Load, load_of
 from interview.calculators.formulas.kv_pictures import curve, modes_table, wrong_bars
@@ -25,13 +26,14 @@ def kv_cache(inputs: KvCacheInputs) -> Result:
     """Bytes of the KV cache for these inputs. Raises InputErrors where fields contradict each other."""
     load = load_of(inputs)
     working = working_of(load, inputs.tensor_parallel)
+    results = _results(inputs, load)
     return Result(
         headline=_headline(load.total()),
-        results=_results(inputs, load),
+        results=results,
         steps=tuple(working.steps),
         warnings=tuple(warnings_for(inputs, load)),
         charts=(curve(load), wrong_bars(load)),
-        tables=(modes_table(load),),
+        tables=(*fits_table(results), modes_table(load)),
         formula=formula_code(load),
         formula_names=formula_names(load),
         program=program(f"KV cache: {load.geometry.name}", working, "total_bytes"),

@@ -51,7 +51,7 @@ def latency(inputs: LatencyInputs) -> Result:
         steps=tuple(working.steps),
         warnings=_warnings(machine, inputs, phases, results),
         charts=(_by_batch(geometry, machine, inputs, results), _bounds(phases)),
-        tables=(_machines(geometry, inputs),),
+        tables=(_rests_on(results), _machines(geometry, inputs)),
         program=program(f"Latency: {geometry.name}", working, "seconds"),
     )
 
@@ -156,6 +156,18 @@ def _warnings(
             "Launch overhead, sampling and waiting in a queue are left out: measure before you promise."
         )
     return tuple(said)
+
+
+def _rests_on(results: dict[str, Value]) -> Table:
+    """What the times come from, and what one user sees of them."""
+    rows = (
+        ("tokens a second for each user", number_text(float(results["tokens_per_second_per_user"]), 4)),
+        ("tokens a second in all, first token included", number_text(float(results["tokens_per_second"]), 4)),
+        ("batch from which a step is bound by compute", number_text(float(results["critical_batch"]), 4)),
+        ("weights", both_bytes(int(results["weight_bytes"]))),
+        ("cache at full length", both_bytes(int(results["cache_bytes"]))),
+    )
+    return Table("What it rests on", ("quantity", "value"), rows)
 
 
 def _by_batch(model: Geometry, machine: Machine, inputs: LatencyInputs, results: dict[str, Value]) -> Chart:

@@ -93,7 +93,7 @@ def parameter_count(inputs: ParameterInputs) -> Result:
         steps=tuple(working.steps),
         warnings=_warnings(geometry),
         charts=(_stack(geometry),),
-        tables=(_memory(count), _every_part(geometry)),
+        tables=(_counted_otherwise(results), _memory(count), _every_part(geometry)),
         program=program(f"Parameters: {geometry.name}", working, "parameters"),
     )
 
@@ -233,6 +233,21 @@ def _stack(model: Geometry) -> Chart:
         series=tuple(series),
         labels=tuple(title for title, _ in shown),
     )
+
+
+def _counted_otherwise(results: dict[str, Value]) -> Table:
+    """The same model as others count it: what a figure leaves out explains most differences."""
+    rows = tuple(
+        (said, results[name])
+        for name, said in (
+            ("parameters", "all"),
+            ("parameters_without_embeddings", "without embeddings, positions and head"),
+            ("active_parameters", "active: one token’s experts, all else"),
+            ("active_parameters_without_input_embedding", "active without the input embedding"),
+        )
+        if name in results
+    )
+    return Table("What a figure may leave out", ("counted", "parameters"), rows)
 
 
 def _memory(count: int) -> Table:

@@ -42,7 +42,6 @@ class PositionInputs:
             ("dynamic", "dynamic NTK"),
             ("yarn", "YaRN"),
         ],
-        segmented=True,
     )
     factor: float = real(4.0, "Factor", low=1.0, high=1e4, group="Scaling")
     context: int = whole(4096, "Trained context", unit="tokens", high=10**8, group="Scaling")

@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from interview.calculators import services
 from interview.calculators.models import ShareLink
+from interview.runs.models import Run
 
 pytestmark = pytest.mark.django_db
 QUERY = "v=1&model=openai/gpt-3-175b&tokens=4096"
@@ -107,3 +108,24 @@ def test_a_long_text_stands_in_its_page_once_and_in_no_address(client: Client) -
     posted = client.post("/calculators/tokens/", {"text": text}).content.decode()
     assert '<link rel="canonical" href="http://testserver/calculators/tokens/">' in posted
     assert "Make a short link" in posted and "Make a short link" not in page
+
+
+LONG = "long words, " * 2000
+
+
+def test_a_long_text_stands_in_the_page_once(client: Client, owner_client: Client) -> None:
+    for one, headers in ((client, {}), (owner_client, {}), (owner_client, {"HX-Request": "true"})):
+        target = {**headers, "HX-Target": "result"} if headers else {}
+        page = one.post("/calculators/tokens/", {"text": LONG}, headers=target).content
+        assert page.count(b"long%20words,") < 1000
+
+
+def test_a_long_text_is_shared_and_measured_from_the_form_itself(client: Client) -> None:
+    response = client.post("/c/?slug=tokens", {"text": LONG, "encoding": "cl100k_base", "vs": "x"})
+    link = ShareLink.objects.get()
+    assert response.status_code == 200 and link.slug == "tokens"
+    assert LONG.encode() in client.get(f"/c/{link.pk}").content
+    assert client.post("/c/?slug=tokens", {"text": "x", "colour": "red"}).status_code == 422
+    client.post("/calculators/tokens/measure/", {"text": "some words", "special": "text"})
+    run = Run.objects.get()
+    assert run.input == {"calculator": "tokens", "query": "v=1&text=some%20words"}
