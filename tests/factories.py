@@ -10,7 +10,7 @@ from interview.practice.models import Attempt
 from interview.practice.services import attempt_submit
 from interview.questions.models import Question
 from interview.runs.models import Run
-from interview.runs.services import run_create
+from interview.runs.services import run_claim, run_create, run_succeed
 
 ANSWER = (
     "Every token leaves its keys and values behind in each layer, so the KV cache grows linearly with the context. "
@@ -27,6 +27,15 @@ def make_run(owner: User, *, kind: str = "generate", **input: Any) -> Run:
 def make_attempt(owner: User, question: Question, *, text: str = ANSWER) -> Attempt:
     """A submitted answer waiting for its assessment."""
     return attempt_submit(owner=owner, question=question, text=text, idempotency_key=uuid.uuid4().hex)
+
+
+def grade(attempt: Attempt, verdict: dict[str, Any] | None = None) -> Attempt:
+    """An attempt whose run has ended with this verdict."""
+    run = run_claim(str(attempt.run_id), worker="host:1")
+    assert run is not None
+    run_succeed(run, verdict or verdict_for(attempt), {})
+    attempt.refresh_from_db()
+    return attempt
 
 
 def verdict_for(attempt: Attempt, *, state: str = "met", score: float = 1.0) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def forecast_chart(ahead: Sequence[Ahead]) -> SafeString:
             parts.append(
                 f'<rect class="bar{now}" x="{x:.1f}" y="{FLOOR - height:.1f}" '
                 f'width="{step * 0.7:.1f}" height="{height:.1f}"/>'
-                f'<text x="{x + step * 0.35:.1f}" y="{FLOOR - height - 5:.1f}" text-anchor="middle">{day.count}</text>'
+                f'<text class="label" x="{x + step * 0.35:.1f}" y="{FLOOR - height - 5:.1f}" text-anchor="middle">{day.count}</text>'
             )
         if index % 2 == 0:
             name = "today" if index == 0 else f"{day.day:%a} {day.day.day}"

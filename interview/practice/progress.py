@@ -14,11 +14,12 @@ from django.db.models import Count, Max
 
 from interview.accounts.models import User
 from interview.practice.models import Attempt
+from interview.practice.scheduling import GOOD, HARD
 from interview.practice.selectors import WORDS, point_views
 from interview.questions.models import LEVELS, Question, Topic
 from interview.questions.selectors import BANK, SERVED
 
-GOOD, HARD = 0.75, 0.45
+HISTORY = 30  # answers to one question that are set side by side
 DIFF_WORDS = 3_000  # longer answers are compared sentence by sentence
 PIECES = re.compile(r"\S+\s*|\s+")  # a word with the space after it, so that spaces alone never match
 SENTENCES = re.compile(r"[^.!?\n]+[.!?\n]*\s*|[.!?\n]+\s*")
@@ -134,15 +135,16 @@ class Compared:
 
 
 def history(owner: User, question: Question) -> list[Compared]:
-    """The owner's answers to a question, newest first, each with what changed since the one before."""
+    """The owner's last answers to a question, newest first, each with what changed since the one before."""
     related = Attempt.objects.select_related("rubric", "run", "dispute")
-    attempts = list(related.filter(owner=owner, question=question, parent__isnull=True).order_by("created"))
+    whole = related.filter(owner=owner, question=question, parent__isnull=True).order_by("-created")
+    attempts = list(whole[: HISTORY + 1])[::-1]
     compared = [Compared(attempt) for attempt in attempts[:1]]
     for before, after in pairwise(attempts):
         same = before.rubric_id == after.rubric_id
         points = point_changes(before, after) if same else []
         compared.append(Compared(after, word_changes(before.text, after.text), points, same))
-    return compared[::-1]
+    return compared[::-1][:HISTORY]
 
 
 def word_changes(before: str, after: str) -> list[Change]:

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from interview.accounts.owners import owner_of
 from interview.practice import progress as progress_of
-from interview.practice import review_selectors
+from interview.practice import review_selectors, selectors
 from interview.questions.models import LEVELS, Question
 
 
@@ -34,4 +34,6 @@ def history(request: HttpRequest, question_id: str) -> HttpResponse:
     compared = progress_of.history(owner, question) if owner and question else []
     if not compared:
         raise Http404("You have not answered this question.")
-    return render(request, "practice/history.html", {"question": question, "compared": compared})
+    n_answers = selectors.attempt_list(owner).filter(question=question).count()
+    context = {"question": question, "compared": compared, "n_answers": n_answers}
+    return render(request, "practice/history.html", context)

@@ -9,11 +9,11 @@ from typing import Any
 
 from interview.plain_text import word_count
 from interview.practice.models import InterviewSession, SessionItem
+from interview.practice.scheduling import GOOD
 from interview.practice.selectors import PointView, point_views
 from interview.practice.session_selectors import items_of
 
 SHORT = 25  # words; fewer rarely hold two points
-ENOUGH = 0.75  # a question from here on needs no reading
 
 
 @dataclass(frozen=True)
@@ -85,13 +85,13 @@ def report(session: InterviewSession) -> Report:
     lines = [_question_line(item, session.minutes) for item in items]
     scores = [line.score for line in lines if line.score is not None]
     topics = _topics(lines)
-    weak = [line for line in lines if line.score is not None and line.score < ENOUGH]
+    weak = [line for line in lines if line.score is not None and line.score < GOOD]
     return Report(
         questions=lines,
         topics=topics,
         patterns=_patterns(lines),
         corrections=_corrections(lines),
-        read=[topic for topic in sorted(topics, key=lambda topic: topic.score) if topic.score < ENOUGH][:3],
+        read=[topic for topic in sorted(topics, key=lambda topic: topic.score) if topic.score < GOOD][:3],
         calculate=_links(weak, "calculators", "slug"),
         play=_links(weak, "playground", "page"),
         score=sum(scores) / len(scores) if scores else None,

@@ -115,6 +115,13 @@ def _answered(request: HttpRequest) -> tuple[AnswerForm, str, str]:
     return form, text, "" if form.is_valid() else INCOMPLETE
 
 
+def _next_step(request: HttpRequest, item: SessionItem, text: str, error: str) -> HttpResponse:
+    """On to what comes next, or the same step again with the text and what is wrong with it."""
+    if error:
+        return _step_page(request, item.session, text=text, error=error, status=422)
+    return redirect("practice:session", session_id=item.session_id)
+
+
 @require_POST
 def session_answer(request: HttpRequest, session_id: uuid.UUID, position: int) -> HttpResponse:
     """Answer a question of the session; a refused answer comes back with its text and the reason."""
@@ -129,9 +136,7 @@ def session_answer(request: HttpRequest, session_id: uuid.UUID, position: int) -
             messages.warning(request, str(passed))
         except (AnswerRefused, IdempotencyConflict) as refused:
             error = str(refused)
-    if error:
-        return _step_page(request, item.session, text=text, error=error, status=422)
-    return redirect("practice:session", session_id=session_id)
+    return _next_step(request, item, text, error)
 
 
 @require_POST
@@ -160,9 +165,7 @@ def session_probe(request: HttpRequest, session_id: uuid.UUID, position: int, pr
             sessions.probe_answer(item=item, probe=probe, text=text, idempotency_key=key)
         except (AnswerRefused, IdempotencyConflict) as refused:
             error = str(refused)
-    if error:
-        return _step_page(request, item.session, text=text, error=error, status=422)
-    return redirect("practice:session", session_id=session_id)
+    return _next_step(request, item, text, error)
 
 
 @require_POST

@@ -12,17 +12,9 @@ from interview.practice.selectors import answer_pieces, verdict_view
 from interview.questions.models import Question
 from interview.runs import services as runs
 from interview.runs.models import Run
-from tests.factories import make_attempt, verdict_for
+from tests.factories import grade, make_attempt, verdict_for
 
 pytestmark = pytest.mark.django_db
-
-
-def grade(attempt: Attempt, verdict: dict[str, object]) -> Attempt:
-    run = runs.run_claim(str(attempt.run_id), worker="host:1")
-    assert run is not None
-    runs.run_succeed(run, verdict, {})
-    attempt.refresh_from_db()
-    return attempt
 
 
 @pytest.fixture

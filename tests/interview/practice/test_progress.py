@@ -11,21 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interview.accounts.models import User
+from interview.practice import progress
 from interview.practice.models import Attempt
 from interview.practice.progress import beliefs, heat_map, history, word_changes
 from interview.questions.models import Question
-from interview.runs import services as runs
-from tests.factories import make_attempt, verdict_for
+from tests.factories import grade, make_attempt, verdict_for
 
 
 def answered(owner: User, question: Question, text: str, score: float = 1.0, **changes: Any) -> Attempt:
     attempt = make_attempt(owner, question, text=text)
-    run = runs.run_claim(str(attempt.run_id), worker="host:1")
-    assert run is not None
     state = "met" if score == 1 else "missing"
-    runs.run_succeed(run, {**verdict_for(attempt, state=state, score=score), **changes}, {})
-    attempt.refresh_from_db()
-    return attempt
+    return grade(attempt, {**verdict_for(attempt, state=state, score=score), **changes})
 
 
 WRONG: list[dict[str, Any]] = [
@@ -120,3 +116,15 @@ def test_queries(
         owner_client.get(reverse("practice:progress"))
     with django_assert_max_num_queries(6):
         owner_client.get(reverse("practice:history", args=[question.pk]))
+
+
+def test_a_long_history_shows_its_end(
+    owner: User, owner_client: Client, question: Question, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "HISTORY", 2)
+    for number in range(4):
+        make_attempt(owner, question, text=f"It grows, said {number} times.")
+    assert [item.attempt.text[15] for item in history(owner, question)] == ["3", "2"]
+    assert all(item.changes for item in history(owner, question))
+    page = owner_client.get(reverse("practice:history", args=[question.pk])).content.decode()
+    assert "The last 2 of your 4 answers" in page

@@ -16,8 +16,7 @@ from interview.practice import review_selectors, reviews
 from interview.practice.models import Attempt, Dispute, Review, ReviewCard
 from interview.practice.scheduling import day_start, local_day, rating_for, review, streak
 from interview.questions.models import Question
-from interview.runs import services as runs
-from tests.factories import make_attempt, verdict_for
+from tests.factories import grade, make_attempt, verdict_for
 
 ZURICH, NEW_YORK, KIRITIMATI = "Europe/Zurich", "America/New_York", "Pacific/Kiritimati"
 
@@ -25,12 +24,8 @@ ZURICH, NEW_YORK, KIRITIMATI = "Europe/Zurich", "America/New_York", "Pacific/Kir
 def answered(owner: User, question: Question, *, score: float = 1.0, flags: tuple[str, ...] = ()) -> Attempt:
     """An answer that was assessed just now."""
     attempt = make_attempt(owner, question)
-    run = runs.run_claim(str(attempt.run_id), worker="host:1")
-    assert run is not None
     verdict = verdict_for(attempt, state="met" if score == 1 else "missing", score=score)
-    runs.run_succeed(run, {**verdict, "flags": list(flags)}, {})
-    attempt.refresh_from_db()
-    return attempt
+    return grade(attempt, {**verdict, "flags": list(flags)})
 
 
 def live_in(owner: User, zone: str) -> None:
@@ -149,9 +144,7 @@ def test_an_answer_counts_for_the_day_on_which_it_was_given(owner: User, questio
     with time_machine.travel("2026-06-01T21:59:30Z", tick=False):  # 23:59:30 on the 1st
         attempt = make_attempt(owner, question)
     with time_machine.travel("2026-06-01T22:00:30Z", tick=False):  # assessed on the 2nd
-        run = runs.run_claim(str(attempt.run_id), worker="host:1")
-        assert run is not None
-        runs.run_succeed(run, verdict_for(attempt, state="missing", score=0.0), {})
+        grade(attempt, verdict_for(attempt, state="missing", score=0.0))
     assert Review.objects.get().day == date(2026, 6, 1)
     assert ReviewCard.objects.get().due_on == date(2026, 6, 2)
 

@@ -20,6 +20,7 @@ from interview.practice.report import report
 from interview.questions.models import Question
 from interview.questions.own_services import question_write
 from interview.runs import services as runs
+from tests.factories import grade as graded
 from tests.factories import make_attempt, verdict_for
 from tests.interview.questions.own import full
 
@@ -50,11 +51,7 @@ def send(client: Client, address: str, text: str = "The cache grows linearly.", 
 
 
 def grade(attempt: Attempt, **changes: Any) -> Attempt:
-    run = runs.run_claim(str(attempt.run_id), worker="host:1")
-    assert run is not None
-    runs.run_succeed(run, {**verdict_for(attempt, state="missing", score=0.0), **changes}, {})
-    attempt.refresh_from_db()
-    return attempt
+    return graded(attempt, {**verdict_for(attempt, state="missing", score=0.0), **changes})
 
 
 def test_topics_take_turns_and_new_questions_come_first(owner: User, question: Question) -> None:
