@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from tests.conftest import PASSWORD
 from tests.e2e.conftest import Axed, Site
@@ -60,7 +60,7 @@ def test_a_verdict_and_what_follows_from_it(page: Page, axed: Axed, site: Site, 
 
 def look_at(tab: Page, rows: str) -> None:
     tab.get_by_label("Or its text").fill("")
-    file = {"name": "q.csv", "mimeType": "text/csv", "buffer": rows.encode()}
+    file: FilePayload = {"name": "q.csv", "mimeType": "text/csv", "buffer": rows.encode()}
     tab.get_by_label("File", exact=True).set_input_files(file)
     tab.get_by_role("button", name="Look at it").click()
 
