@@ -24,6 +24,15 @@ NAMES = {
     "unsupported_claims_unanswerable": "Unsupported claims where there is none",
     "wrong_when_answered": "Wrong (F1 under 0.5), of those answered",
 }
+# Why a question was not answered, in few words.
+ABSTAINED = {
+    "no_passages": "nothing to look at",
+    "off_topic": "no passage near enough",
+    "not_stated": "no passage states it",
+    "model_not_found": "the model found nothing",
+    "unsupported": "not supported by what was cited",
+    "truncated": "the answer did not end",
+}
 COMPARED = ("balanced_accuracy", "f1", "abstained_when_unanswerable", "unsupported_claims")
 
 
@@ -52,6 +61,7 @@ class Compared:
     """One evaluation's line in the comparison."""
 
     evaluation: Evaluation
+    n_questions: int
     values: list[dict[str, float] | None]
     versions: str
 
@@ -60,7 +70,10 @@ def compared(evaluations: list[Evaluation]) -> list[Compared]:
     """Finished evaluations with the figures they are compared by."""
     return [
         Compared(
-            e, [e.results["grounded"].get(name) for name in COMPARED], version_words(e.results["versions"])
+            e,
+            len(e.results["rows"]),
+            [e.results["grounded"].get(name) for name in COMPARED],
+            version_words(e.results["versions"]),
         )
         for e in evaluations
         if e.results
@@ -75,6 +88,30 @@ def version_words(versions: dict[str, Any]) -> str:
     return ", ".join(
         str(part)[:40] for part in (model, adapter, f"thresholds {thresholds}" if thresholds else "") if part
     )
+
+
+def rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Every question with what came of it, and why where it was not answered."""
+    found = (evaluation.results or {}).get("rows", [])
+    return [{**row, "why": ABSTAINED.get(row["reason"], row["reason"])} for row in found]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One point of both curves: the share that is answered, and how much of that is wrong."""
+
+    coverage: float
+    grounded: float
+    alone: float
+
+
+def curve(evaluation: Evaluation) -> list[Point]:
+    """The numbers of the picture."""
+    if evaluation.results is None:
+        return []
+    curves = evaluation.results["risk_coverage"]
+    pairs = zip(curves["grounded"], curves["alone"], strict=False)
+    return [Point(with_["coverage"], with_["risk"], without["risk"]) for with_, without in pairs]
 
 
 def chart(evaluation: Evaluation) -> SafeString | None:

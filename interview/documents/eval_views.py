@@ -103,7 +103,8 @@ def evaluation(request: HttpRequest, evaluation_id: uuid.UUID) -> HttpResponse:
         "standing": runs.standing(found.run) if found.run else None,
         "figures": eval_tables.figures(found),
         "chart": eval_tables.chart(found),
-        "rows": (found.results or {}).get("rows", []),
+        "curve": eval_tables.curve(found),
+        "rows": eval_tables.rows(found),
     }
     template = "documents/_evaluation.html" if request.htmx else "documents/evaluation.html"  # type: ignore[attr-defined]
     return render(request, template, context)

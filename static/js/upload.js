@@ -24,8 +24,10 @@ if (form) {
   async function uploadAll(files) {
     rows.hidden = false;
     const waiting = files.map((file) => [file, addRow(file)]);
-    for (const [file, row] of waiting) await upload(file, row);
-    htmx.trigger(document.body, "documents-changed");
+    for (const [file, row] of waiting) {
+      await upload(file, row);
+      htmx.trigger(document.body, "documents-changed");
+    }
   }
 
   function addRow(file) {

@@ -169,6 +169,7 @@ def test_a_set_is_run_both_ways_kept_and_compared(
     assert set(results["versions"]) >= {"ask", "thresholds", "model"}
     page = owner_client.get(sent["Location"]).content.decode()
     assert "Balanced accuracy" in page and "<svg" in page and "Peruvian" in page
+    assert "abstained: no passage near enough" in page
     assert "own.csv" in owner_client.get(URL).content.decode()
     assert owner_client.get(sent["Location"] + "?format=json").json()["rows"] == results["rows"]
     for path in (sent["Location"], f"{URL}?run={evaluation.run_id}", sent["Location"] + "?format=json"):
@@ -176,6 +177,37 @@ def test_a_set_is_run_both_ways_kept_and_compared(
     assert other_client.post(sent["Location"] + "delete/").status_code == 404
     assert owner_client.post(sent["Location"] + "delete/").status_code == 302
     assert not Evaluation.objects.exists()
+
+
+def kept(owner: User, name: str, rows: list[dict[str, Any]]) -> Evaluation:
+    """An evaluation as its run leaves it."""
+    shown = [
+        {"question": f"Q{i}", "reason": "", "alone": "", "alone_f1": 0.0} | one for i, one in enumerate(rows)
+    ]
+    alone = [row(one["answers"], "") for one in rows]
+    results = {
+        "grounded": scoring.summary(rows),
+        "alone": scoring.summary(alone),
+        "risk_coverage": {"grounded": scoring.risk_coverage(rows), "alone": scoring.risk_coverage(alone)},
+        "rows": shown,
+        "versions": {"adapter": name, "model": {"name": "m"}},
+        "seconds": 1.0,
+    }
+    return Evaluation.objects.create(owner=owner, name=name, style="quote", questions=[], results=results)
+
+
+def test_results_tell_why_and_both_curves_and_are_compared(owner: User, owner_client: Client) -> None:
+    rows = [row(["1871"], "1871"), row([], "", reason="not_stated"), row(["a"], "", reason="off_topic")]
+    first, second = kept(owner, "adapter one", rows), kept(owner, "adapter two", rows[:2])
+    page = owner_client.get(f"{URL}{first.pk}/").content.decode()
+    assert "abstained: no passage states it" in page
+    assert "abstained: no passage near enough" in page
+    # All of them asked: two of three are wrong with passages, and all without.
+    last = page.split("Risk with passages")[1].split("</tbody>")[0].rsplit("<tr>", 1)[1]
+    assert "".join(last.split()).count('<tdclass="num">100.0') == 2
+    listed = owner_client.get(URL).content.decode().split("Evaluations compared")[1]
+    assert all(listed.count(made.name) == 2 for made in (first, second))  # its name, and its version
+    assert '<td class="num">3</td>' in listed and '<td class="num">2</td>' in listed
 
 
 def test_a_double_click_is_one_evaluation(owner_client: Client) -> None:
