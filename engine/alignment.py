@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from engine.clauses import Clause
+from engine.denials import FRAME
 from engine.lexicon import VERBS, opposites, synonyms, turns_round
 from engine.polarity import Scope
 from engine.stems import near
@@ -90,6 +91,24 @@ def negated_words(clause: Clause) -> list[bool]:
     return [count % 2 == 1 for count in counts]
 
 
+def wholly_denied(clause: Clause) -> bool:
+    """True when nothing of a clause is said but what it denies: "it is not true that …"."""
+    counts = [0] * len(clause.words)
+    for scope in clause.scopes:
+        if scope.whole:
+            for i in range(scope.start, scope.end):
+                counts[i] += 1
+    if not any(count % 2 for count in counts):
+        return False
+    return all(counts[i] % 2 or clause.words[i].text in FRAME for i in clause.content)
+
+
+def cancels(statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """True when a statement turns something round itself, so that denying what it excludes agrees with it."""
+    negated = negated_words(statement)
+    return any(pair.opposite or negated[pair.s] for pair in pairs)
+
+
 def free_words(clause: Clause) -> set[int]:
     """Words of negated subjects, which fit either polarity."""
     return {i for scope in clause.scopes for i in range(scope.start - scope.free, scope.start)}
@@ -118,7 +137,10 @@ def turns(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> Counter[i
             if (side == "a" or scope.whole or _reaches(clause, scope, inside, pairs)) and _turned(
                 clause, scope, inside, side, differs, spent
             ):
-                turned[_region(answer, [pair for pair in inside if differs[pair]])] += 1
+                region = _region(answer, [pair for pair in inside if differs[pair]])
+                # "From the text, not the session" for "from the session, not the text" turns twice and still turns.
+                if side == "a" or turned[region] % 2 == 0:
+                    turned[region] += 1
             spent.update(inside)
     for pair in pairs:
         if pair.turns and pair not in spent and differs[pair]:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.denials import refers_back
+from engine.mentions import mentions
 from engine.lexicon import AUXILIARIES, CONTENT_AFTER_ALL, CONTRAST, FUNCTION_WORDS, HEDGES, NEGATORS, VERBS
 from engine.polarity import Scope, scopes
+from engine.spread import spread
 from engine.stems import stem, word_set
 
 Token = tuple[str, int, int]
@@ -72,25 +73,25 @@ class Clause:
 
 
 @lru_cache(maxsize=4096)
-def sentences(text: str) -> tuple[Clause, ...]:
-    """The sentences of a normalised text, each as one clause."""
-    return tuple(whole for whole, _ in _parsed(text))
+def sentences(text: str, carry: bool = False) -> tuple[Clause, ...]:
+    """The sentences of a normalised text, each as one clause; `carry` reads a denial that opens it on to the end."""
+    return tuple(whole for whole, _ in _parsed(text, carry))
 
 
 @lru_cache(maxsize=4096)
-def clauses(text: str) -> tuple[Clause, ...]:
+def clauses(text: str, carry: bool = False) -> tuple[Clause, ...]:
     """The clauses of a normalised text; a sentence that can't be cut is one clause."""
-    return tuple(piece for whole, tokens in _parsed(text) for piece in _sliced(whole, tokens))
+    return tuple(piece for whole, tokens in _parsed(text, carry) for piece in _sliced(whole, tokens))
 
 
-def _parsed(text: str) -> list[tuple[Clause, list[Token]]]:
+def _parsed(text: str, carry: bool) -> list[tuple[Clause, list[Token]]]:
     """Sentences with their tokens; three or more bare terms, one a line or sentence, are a list."""
     out = [
         (_with_cuts(_clause(tokens, i), tokens), tokens)
         for i, tokens in enumerate(_sentence_tokens(text))
         if any(_is_word(token) for token, _, _ in tokens)
     ]
-    out = _denied_afterwards(out)
+    out = spread(out, carry)
     bare = [len(whole.words) <= BARE_WORDS and not _says_how(whole.words) for whole, _ in out]
     if sum(bare) < LIST_ITEMS:
         return out
@@ -102,27 +103,6 @@ def _parsed(text: str) -> list[tuple[Clause, list[Token]]]:
 
 def _with_cuts(whole: Clause, tokens: Sequence[Token]) -> Clause:
     return replace(whole, cuts=tuple(_cuts(tokens, whole)))
-
-
-def _denied_afterwards(parsed: list[tuple[Clause, list[Token]]]) -> list[tuple[Clause, list[Token]]]:
-    """Denials across sentences: "… That is wrong." of the one before, "It is false that yes. …" of the one after."""
-    out = list(parsed)
-    for i in range(len(out) - 1):
-        (whole, tokens), (following, more) = out[i], out[i + 1]
-        if refers_back([token for token, _, _ in more]):
-            out[i] = _denied(whole), tokens
-        if any(scope.whole and not _stated(whole, scope) for scope in whole.scopes):
-            out[i + 1] = _denied(following), more
-    return out
-
-
-def _denied(whole: Clause) -> Clause:
-    return replace(whole, scopes=(*whole.scopes, Scope(0, len(whole.words), True)))
-
-
-def _stated(whole: Clause, scope: Scope) -> bool:
-    """True when more than a word or two is denied; "it is not true that yes" goes on in the next sentence."""
-    return scope.end < len(whole.words) or scope.end - scope.start > 2 or scope.start == 0
 
 
 def content_word(text: str) -> bool:
@@ -179,7 +159,7 @@ def _clause(tokens: Sequence[Token], sentence: int) -> Clause:
         sentence,
         question=texts[-1] == "?",
         hedged=_hedged(joined),
-        listed=_is_list(texts, words) or _is_salad(words),
+        listed=_is_list(texts, words) or _is_salad(words) or mentions(texts),
     )
 
 

@@ -17,7 +17,8 @@ TURNING = word_set(
     "mistaken mistake error myth misconception fallacy lie nonsense rubbish illusion legend deny denies denied doubt "
     "doubts dispute disputes disagree disagrees reject rejects refuse refuses contrary wrongly falsely mistakenly "
     "incorrectly untruth impossible absurd denying disproved disproven refuted debunked ridiculous silly foolish "
-    "laughable unreasonable unlikely doubtful question"
+    "laughable unreasonable unlikely doubtful question fool fools idiot idiots naive naively erroneously beginners novices "
+    "laymen"
 )
 SAYING = word_set(
     "say says said saying claim claims claimed think thinks thought believe believes believed assume assumes assumed "
@@ -41,17 +42,23 @@ AROUND = word_set(
     "any my our simply just plainly completely quite really totally clearly at all by means further far from with of "
     "about popular common widespread frequent usual what in as such so ever how have has had i'm you're must "
     "seem seems sounds looks definitely absolutely certainly obviously utterly entirely wholly demonstrably hard "
-    "difficult important following statement assertion claim"
+    "difficult important following statement assertion claim only i'd we'd you'd everything below please"
 )
 FRAME = TURNING | SAYING | TRUTH | AROUND | GRANTING
 HEADS = SAYING | TRUTH | GRANTING
 # "It is hard to deny that" affirms as "it can't be denied that" does.
 HARDLY = word_set("hard difficult")
+# "Contrary to popular belief" affirms what comes next, "contrary to the truth" denies it.
+AGAINST_TRUTH = re.compile(
+    r"(?:contrary to|against|in defiance of|despite|in spite of) (?:all |the |what is |the plain |the known |all the )*"
+    r"(?:truth|facts?|reality|evidence|true|right|correct|what's true|what is true)"
+)
 OPENERS = frozenset(",;:()[]—-\n") | word_set("but and because so since however yet although though")
 SENTENCE_ENDS = frozenset(".!?\n")
 REFERRING = word_set("that that's this which it it's but no not wrong false incorrect untrue nonsense")
 CURT = word_set("no not nope wrong false incorrect untrue nonsense never")
 LONGEST_CURT = 2
+LONGEST_AGAINST = 8
 SUBORDINATE = word_set("if when while because since as although once unless after before whenever")
 RELATIVE = word_set("which who whose where")
 # With these another statement begins after a comma.
@@ -85,12 +92,26 @@ def frames(tokens: Sequence[str]) -> Iterator[Denial]:
     at = 0
     while at < len(tokens):
         opens = at == 0 or tokens[at - 1] in OPENERS
-        end = _frame_end(tokens, at) if opens and tokens[at] in FRAME else None
+        mocks = at == 0 and _mocks(tokens)
+        against = (2 if mocks else _against_truth(tokens, at)) if opens else None
+        end = against or (_frame_end(tokens, at) if opens and tokens[at] in FRAME else None)
         if end is None:
             at += 1
             continue
-        yield Denial(at, end, end, until(tokens, end), _odd(tokens[at:end]))
+        yield Denial(at, end, end, until(tokens, end), against is not None or is_odd(tokens[at:end]))
         at = end
+
+
+def _mocks(tokens: Sequence[str]) -> bool:
+    """ "As if the cache grew!" says that it doesn't."""
+    return tuple(tokens[:2]) in (("as", "if"), ("as", "though")) and len(tokens) > 3 and "," not in tokens
+
+
+def _against_truth(tokens: Sequence[str], at: int) -> int | None:
+    """The end of "contrary to the truth,", or None."""
+    comma = next((i for i in range(at, min(len(tokens), at + LONGEST_AGAINST)) if tokens[i] == ","), None)
+    found = comma is not None and AGAINST_TRUTH.fullmatch(" ".join(tokens[at:comma]))
+    return comma + 1 if comma is not None and found else None
 
 
 def trailing(tokens: Sequence[str]) -> Denial | None:
@@ -114,7 +135,7 @@ def refers_back(tokens: Sequence[str]) -> bool:
         return False
     curt = len(words) <= LONGEST_CURT and all(word in CURT for word in words)
     judged = any(word in TRUTH for word in words) and words[0] in AROUND | {"but"} and words[-1] != "that"
-    return _odd(words) and (curt or judged)
+    return is_odd(words) and (curt or judged)
 
 
 def _frame_end(tokens: Sequence[str], start: int) -> int | None:
@@ -143,7 +164,9 @@ def until(tokens: Sequence[str], start: int) -> int:
     relative = False
     for j in range(start, len(tokens)):
         token, following = tokens[j], tokens[j + 1] if j + 1 < len(tokens) else ""
-        if token in ".!?;\n" or token in ("but", "instead", "rather"):
+        if token in ".!?;\n" or token == "but":
+            return j
+        if token in ("instead", "rather") and following not in ("of", "than"):
             return j
         if token not in (",", ":") or j < start + 2:
             continue
@@ -170,7 +193,7 @@ def _says(token: str) -> bool:
     return token in AUXILIARIES or (token.endswith(("s", "ed")) and stem(token) in VERBS)
 
 
-def _odd(tokens: Sequence[str]) -> bool:
+def is_odd(tokens: Sequence[str]) -> bool:
     """True when the words deny what they speak of: an odd number of turns, and nothing taken for granted."""
     if any(token in GRANTING for token in tokens):
         return False

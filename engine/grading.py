@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from engine.alignment import Known
+from engine.carried import carried, denied_on
 from engine.compiled import CompiledRubric, compile_rubric
 from engine.embeddings import Embedder, Vectors
 from engine.intake import Intake, intake
@@ -65,6 +66,8 @@ class Grader:
         if taken.refusal is not None:
             return _without_work([point.id for point in rubric.points], taken)
         compiled = self._compiled(rubric)
+        if denied_on(compiled, taken.normalised.text, self._embedder):
+            taken = replace(taken, pieces=carried(taken))
         names = named(compiled, taken.pieces, self._known)
         taken = replace(taken, pieces=names.pieces)
         vectors = self._embedder.encode([piece.text for piece in taken.pieces])
@@ -103,6 +106,7 @@ def _judge_all(
         ]
         for item in compiled.misconceptions
     }
+    wrong = _unless_denied(wrong, len(pieces))
     own = [
         [stance(piece, vector, point.statements, known) for piece, vector in _both(pieces, vectors)]
         for point in compiled.points
@@ -119,6 +123,20 @@ def _judge_all(
         found = [hits[p] for hits in names.hits]
         judged.append(judge(point, pieces, own[p], against, rivals, swapped[p], found, known))
     return judged, _shown(compiled, pieces, rivals, wrong)
+
+
+def _unless_denied(wrong: dict[str, list[Stance]], pieces: int) -> dict[str, list[Stance]]:
+    """A piece states no misconception if it comes nearer to denying another ("it isn't quadratic" for "it never grows")."""
+    denied = [
+        max((of[i].opposes for of in wrong.values() if of[i].opposes > of[i].agrees), default=0.0)
+        for i in range(pieces)
+    ]
+    return {
+        name: [
+            replace(one, states=0.0) if one.states < denied[i] else one for i, one in enumerate(stances)
+        ]
+        for name, stances in wrong.items()
+    }
 
 
 def _both(pieces: Sequence[Unit], vectors: Vectors) -> list[tuple[Unit, Vectors]]:

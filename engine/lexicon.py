@@ -78,12 +78,14 @@ DIMENSIONS: dict[str, dict[str, str]] = {
     "hardness": {"hard": "harder hardest hardness", "soft": "soft softer softest"},
     "possible": {"possible": "possible able", "impossible": "impossible unable"},
     "presence": {"present": "present exist contain include", "absent": "absent lack missing"},
+    "frequency": {"often": "frequent common usual typical", "seldom": "rare uncommon unusual infrequent"},
     "require": {"need": "need require necessary must", "optional": "optional needless unnecessary"},
 }
 
 # Dimensions along which a statement can be turned round; the others tell things apart without contradicting.
 DIRECTIONS = word_set(
-    "trend order amount chance shape speed price truth likeness quality rank possible circuit contact on"
+    "trend order amount chance shape speed price truth likeness quality rank possible circuit contact on "
+    "frequency"
 )
 
 SYNONYMS: tuple[str, ...] = (
@@ -204,6 +206,20 @@ HEDGES = (
     "dont know",
     "probably",
     "presumably",
+    "if i had to guess",
+    "i'd guess",
+    "my guess",
+    "supposedly",
+    "allegedly",
+    "don't quote me",
+    "i can't tell",
+    "hard to say",
+    "who knows",
+    "or maybe not",
+    "or perhaps not",
+    "or it may not",
+    "or it might not",
+    "or they may not",
 )
 FUNCTION_WORDS = word_set(
     "a an the this that these those of to in on at by for from with as into onto about over under than "
@@ -250,7 +266,8 @@ VERBS = frozenset(
         "decode map treat "
         "describe explain yield carry touch cover form rely trust track measure count weigh sum average "
         "normalise turn "
-        "enter feed skip cache copy reread recompute dominate matter appear disappear exist"
+        "enter feed skip cache copy reread recompute dominate matter appear disappear exist emit execute "
+        "propose transform parse invoke append evict"
     )
 )
 CONTRAST = word_set("but however whereas while although though yet instead except only rather")

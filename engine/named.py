@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.alignment import Known, align
-from engine.anchors import hits
-from engine.compiled import CompiledRubric
+from engine.anchors import Anchor, hits
+from engine.compiled import CompiledPoint, CompiledRubric
+from engine.figures import check_figures
 from engine.stance import says_what_is_wrong
 from engine.units import PAIR, Unit, inside
 
@@ -25,11 +26,25 @@ class Named:
 def named(compiled: CompiledRubric, pieces: Sequence[Unit], known: Known) -> Named:
     """The pieces that can matter, with what they name: only these need a vector, which is what takes the time."""
     found = [
-        tuple(tuple(hits(point.groups, piece.clause, piece.text, known)) for point in compiled.points)
+        tuple(_hits(point, piece, known) for point in compiled.points)
         for piece in pieces
     ]
     kept = [i for i, piece in enumerate(pieces) if _matters(compiled, i, pieces, found, known)]
     return Named(tuple(pieces[i] for i in kept), tuple(found[i] for i in kept))
+
+
+def _hits(point: CompiledPoint, piece: Unit, known: Known) -> Hits:
+    """A group of figures is named by the right quantity in any spelling ("1.93e10 bytes" for "19.3 GB")."""
+    found = hits(point.groups, piece.clause, piece.text, known)
+    figures = [i for i, group in enumerate(point.groups) if not found[i] and any(map(_is_figure, group))]
+    required = [figure for figure in point.figures if figure.number.required]
+    if figures and required and check_figures(required, piece, known).state == "fine":
+        found = [named or i in figures for i, named in enumerate(found)]
+    return tuple(found)
+
+
+def _is_figure(anchor: Anchor) -> bool:
+    return any(word.text[0].isdigit() for word in anchor.words)
 
 
 def about(found: Sequence[bool]) -> bool:

@@ -26,7 +26,18 @@ PUNCTUATION = {
     "‑": "-",
     "×": "x",
     "–": "—",
+    "·": "*",
+    "⋅": "*",
 }
+# A formula between dollars: one with a command, a brace or a power in it, or nothing but a number ("$2 to $3" is prose).
+FORMULA = re.compile(r"\$(?=[^$\n]*[\\^_{][^$\n]*\$|[\d.,\s]+\$(?!\d))([^$\n]{1,120})\$")
+# What LaTeX writes around figures and units; the group is kept.
+LATEX = re.compile(
+    r"\\(?:mathrm|mathit|mathbf|text|textrm|textbf|operatorname|mathsf)\s*\{([^{}]*)\}|(?<=\^)\{([-+]?\w+)\}|\{([,.])\}"
+    r"|\\[,;:! ]|\\[()\[\]]|(?<=[\^]\d)\^(?=\d)"
+)
+SYMBOLS = {"\\times": "x", "\\cdot": "*", "\\approx": "≈", "\\sim": "~", "\\%": "%", "\\$": "$"}
+SYMBOL = re.compile("|".join(re.escape(name) for name in SYMBOLS))
 LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -54,7 +65,25 @@ def normalise(text: str) -> Normalised:
         for char in _visible(original):
             chars.append(char)
             offsets.append(i)
-    return Normalised(_latin_words("".join(chars)), tuple(offsets), text)
+    plain, kept = "".join(chars), offsets
+    for pattern in (FORMULA, LATEX, SYMBOL) if any(mark in plain for mark in "$\\{^") else ():
+        plain, kept = _unwrapped(pattern, plain, kept)
+    return Normalised(_latin_words(plain), tuple(kept), text)
+
+
+def _unwrapped(pattern: re.Pattern[str], text: str, offsets: list[int]) -> tuple[str, list[int]]:
+    """Each match replaced by its group, or by the sign it stands for; a space where a command stood alone."""
+    out: list[str] = []
+    kept: list[int] = []
+    at = 0
+    for match in pattern.finditer(text):
+        group = next((i for i, found in enumerate(match.groups(), 1) if found is not None), 0)
+        start, end = match.span(group) if group else (match.start(), match.start())
+        sign = SYMBOLS.get(match.group(), " " if match.group().startswith("\\") and not group else "")
+        out += [text[at : match.start()], text[start:end], sign]
+        kept += [*offsets[at : match.start()], *offsets[start:end], *[offsets[match.start()]] * len(sign)]
+        at = match.end()
+    return "".join([*out, text[at:]]), [*kept, *offsets[at:]]
 
 
 @lru_cache(maxsize=8192)
@@ -68,6 +97,8 @@ def _visible(char: str) -> str:
     if category in ("Cc", "Cs", "Co", "Cn"):
         return " "
     folded = "".join(c for c in unicodedata.normalize("NFKC", char) if unicodedata.category(c) != "Mn")
+    if folded.isdigit() and unicodedata.decomposition(char).startswith("<super>"):
+        folded = f"^{folded}"  # "10¹⁰" isn't 1010
     return "".join(PUNCTUATION.get(c, c) for c in folded)
 
 

@@ -97,7 +97,8 @@ def _read(
         return _support(compiled, i, piece, max(own.agrees, own.opposes), own, found, known)
     if piece.size != PAIR and stated:
         return Reading(i, "contradicted", stated, "This states a known misconception.", stated < WRONG + NEAR)
-    opposed = own.opposes >= OPPOSED and own.opposes > (0.0 if own.changed else rival + OPPOSED_LEAD)
+    # Who denies a misconception doesn't deny the point as well.
+    opposed = own.opposes >= OPPOSED and own.opposes > (0.0 if own.changed else max(denied, rival + OPPOSED_LEAD))
     if piece.size != PAIR and opposed and about(found):
         close = own.opposes < OPPOSED + NEAR
         return Reading(

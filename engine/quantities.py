@@ -82,6 +82,8 @@ QUANTITY = re.compile(
 ABOUT = re.compile(
     r"(?:about|around|roughly|approx(?:imately)?\.?|circa|ca\.?|nearly|almost|some|~|≈|\bc\.)\s*$", re.I
 )
+NEGATIVE = re.compile(r"(?:^|[\s(])-$")
+APART = re.compile(r"(?:less than|fewer than|(?:far|well|much) (?:below|above|under|over|more than)|nowhere near|far from)\s*$", re.I)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class Quantity:
     about: bool
     start: int
     end: int
+    apart: bool = False  # "less than 19.3 GB" and "far from 19.3 GB" name what it isn't
 
 
 @lru_cache(maxsize=4096)
@@ -121,7 +124,7 @@ def unit_of(name: str) -> tuple[str, float]:
 def agrees(wanted: Number, quantity: Quantity) -> bool:
     """True when the quantity has the wanted kind of unit and lies within the tolerance."""
     kind, factor = unit_of(wanted.unit)
-    if not _same_kind(kind, quantity):
+    if quantity.apart or not _same_kind(kind, quantity):
         return False
     target = wanted.value * factor
     width = abs(target) * (max(wanted.tolerance, VAGUE_WIDTH) if quantity.about else wanted.tolerance)
@@ -141,7 +144,7 @@ def _same_kind(kind: str, quantity: Quantity) -> bool:
 def same_digits(wanted: Number, quantity: Quantity, text: str) -> bool:
     """True when the figure is right as written but its unit isn't (19.3 MB for 19.3 GB)."""
     match = re.match(NUMBER, text[quantity.start : quantity.end].lstrip("$€"))
-    if match is None:
+    if match is None or quantity.apart or quantity.low < 0:
         return False
     value = _value(match.group())
     return abs(value - wanted.value) <= abs(wanted.value) * max(wanted.tolerance, 0.005)
@@ -156,9 +159,12 @@ def _in_digits(text: str) -> Iterator[Quantity]:
         high = _value(match["high"]) * factor if match["high"] else low
         if match["high"] and high < low:
             high = low
+        if NEGATIVE.search(text[: match.start()]):
+            low, high = -high, -low
         if match["currency"]:
             kind = UNITS[match["currency"]][0]
-        about = bool(ABOUT.search(text[: match.start()][-16:]))
+        before = text[: match.start()][-24:]
+        about = bool(ABOUT.search(before))
         yield Quantity(
             low * unit_factor,
             high * unit_factor,
@@ -167,6 +173,7 @@ def _in_digits(text: str) -> Iterator[Quantity]:
             about,
             match.start(),
             end,
+            apart=bool(APART.search(before)),
         )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 
 from engine.alignment import Pair
@@ -19,12 +21,14 @@ SYMMETRIC = frozenset(
     )
 )
 SMALLEST = 0.6
+FEWEST_PLACED = 3  # matched words without which a place says nothing
+MOSTLY_AWAY = 0.6
 BESIDE = word_set("and while whereas but")
 
 
 def exchanged(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
     """True when what stood before the pivot now stands after it and the other way about."""
-    firm = [pair for pair in pairs if not pair.opposite]
+    firm = [pair for pair in pairs if not pair.opposite and _once(answer, pair.a) and _once(statement, pair.s)]
     if len(firm) < 3 or _symmetric(statement) or _passive(answer) != _passive(statement):
         return False
     return any(
@@ -45,6 +49,37 @@ def crossed(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
         and any(opposites(a, b) for a in one for b in other)
         for one, other in itertools.combinations(places.values(), 2)
     )
+
+
+def misplaced(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
+    """True when a statement's subject stands in one clause and its predicate in another that has a subject of its own.
+
+    "Prefill writes one token at a time, while decode reads the prompt" has all words of "prefill reads the prompt".
+    """
+    if not answer.cuts or len(pairs) < FEWEST_PLACED:
+        return False
+    subject = next((pair for pair in pairs if pair.s == statement.content[0] and not pair.opposite), None)
+    if subject is None or any(i in statement.content and i == subject.s for i in statement.cuts):
+        return False
+    home = bisect_right(answer.cuts, subject.a)
+    others = Counter(bisect_right(answer.cuts, pair.a) for pair in pairs if pair is not subject)
+    away, most = others.most_common(1)[0]
+    if away == home or most < MOSTLY_AWAY * sum(others.values()) or others[home] * 2 > most:
+        return False
+    return _own_subject(answer, away, {pair.a for pair in pairs})
+
+
+def _own_subject(clause: Clause, part: int, matched: set[int]) -> bool:
+    """True when the words before the verb of a clause name something that isn't the statement's."""
+    edges = [0, *clause.cuts, len(clause.words)]
+    named = [i for i in range(edges[part], edges[part + 1]) if clause.words[i].content]
+    verbs = (i for i in range(named[0] + 1, edges[part + 1]) if _is_verb(clause.words[i])) if named else iter(())
+    verb = next(verbs, None)
+    return verb is not None and not any(i in matched for i in named if i < verb)
+
+
+def _is_verb(word: Word) -> bool:
+    return word.text in AUXILIARIES or word.stem in VERBS
 
 
 def _segments(clause: Clause) -> list[int]:
@@ -73,8 +108,8 @@ def _sides_changed(answer: Clause, statement: Clause, pairs: Sequence[Pair], piv
 
 
 def _covered(statement: Clause, pivot: int, before: Sequence[Pair], after: Sequence[Pair]) -> bool:
-    left = sum(1 for i in statement.content if i < pivot)
-    right = sum(1 for i in statement.content if i > pivot)
+    left = sum(1 for i in statement.content if i < pivot and _once(statement, i))
+    right = sum(1 for i in statement.content if i > pivot and _once(statement, i))
     return len(before) >= SMALLEST * left and len(after) >= SMALLEST * right
 
 

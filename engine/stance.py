@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.alignment import Known, Pair, align, clause_coverage, coverage, flips, in_order
+from engine.alignment import (
+    Known,
+    Pair,
+    align,
+    cancels,
+    clause_coverage,
+    coverage,
+    flips,
+    in_order,
+    wholly_denied,
+)
 from engine.clauses import Clause
 from engine.compiled import Statements
 from engine.embeddings import Vectors
 from engine.lexicon import VERBS
-from engine.roles import crossed, exchanged
+from engine.roles import crossed, exchanged, misplaced
 from engine.units import Unit
 
 WORTH_ALIGNING = 0.3
@@ -18,6 +28,7 @@ VERBATIM = 0.9  # so many of the statement's words that their order must fit as 
 SHUFFLED = 0.65
 HALF = 0.5
 SPOKEN_OF = 0.45  # share of a statement's words without which a denial is of something else
+TOUCHED = 0.3  # the same from which a wording that is turned round keeps a farther one from counting
 CHANGED = 0.5  # share of a statement's words from which changed sides count
 NOUN_DENIED = 0.52  # the same where only a noun is denied ("no idle arithmetic")
 FULL = 0.65  # share of a statement's words from which an opposite counts as nearer
@@ -48,11 +59,12 @@ NOTHING = Stance(0.0, 0.0, 0.0)
 def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -> Stance:
     """Compare a piece with every statement of an idea."""
     similar = statements.vectors @ vector
-    agrees, opposes, states, hedged, about = 0.0, 0.0, 0.0, False, False
+    denied = wholly_denied(piece.clause)
+    agrees, opposes, states, hedged, about, turned = 0.0, 0.0, 0.0, False, False, 0.0
     for k, clause in enumerate(statements.clauses):
         value = float(similar[k])
         if value < WORTH_ALIGNING:
-            agrees = max(agrees, value)
+            agrees = max(agrees, 0.0 if denied else value)
             continue
         pairs = align(piece.clause, clause, known)
         if _shuffled(pairs, len(clause.content)):
@@ -61,9 +73,15 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
         if changed or flips(piece.clause, clause, pairs):
             if _other_figures(piece.clause, clause):
                 continue
+            if coverage(clause, pairs) >= TOUCHED:
+                turned = max(turned, value)
             if changed or _spoken_of(piece.clause, clause, pairs):
                 nearer = FULL_EXTRA if coverage(clause, pairs) >= FULL else 0.0
                 opposes, about = max(opposes, value + nearer), about or changed
+            continue
+        if denied and not cancels(clause, pairs):
+            continue  # what denies all that it says can't state what the statement affirms
+        if misplaced(piece.clause, clause, pairs):
             continue
         if _of_another(piece.clause, clause, pairs) or _denied_loosely(piece.clause, clause, pairs):
             continue
@@ -71,6 +89,8 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
             agrees, hedged = value, clause.hedged
         if value > states and says_what_is_wrong(clause, statements.telling[k], pairs):
             states = value
+    if agrees < turned:
+        agrees = 0.0  # the nearest wording decides, and it is turned round
     return Stance(agrees, opposes, states, hedged, about)
 
 

@@ -26,13 +26,16 @@ class Unit:
         return self.clause.start, self.clause.end
 
 
-def units(text: str) -> list[Unit]:
-    """Every piece of a normalised answer that states something, small ones first, each span once."""
-    whole = sentences(text)
+def units(text: str, carry: bool = False) -> list[Unit]:
+    """Every piece of a normalised answer that states something, small ones first, each span once.
+
+    `carry` reads a denial that opens the answer on to its end.
+    """
+    whole = sentences(text, carry)
     pairs = [joined(a, b) for a, b in itertools.pairwise(whole) if not (_mute(a) or _mute(b))]
     out: list[Unit] = []
     seen: set[tuple[int, int]] = set()
-    for size, pieces in ((CLAUSE, clauses(text)), (SENTENCE, whole), (PAIR, pairs)):
+    for size, pieces in ((CLAUSE, clauses(text, carry)), (SENTENCE, whole), (PAIR, pairs)):
         for piece in pieces:
             if _mute(piece) or (piece.start, piece.end) in seen:
                 continue

@@ -223,3 +223,35 @@ def test_point_by_point(
     grader: Grader, bank: Bank, question: str, point: str, answer: str, states: tuple[str, ...]
 ) -> None:
     assert state(grader, bank, question, answer, point) in states
+
+
+OPENINGS = (
+    "It is not true that {}", "It would be wrong to say that {}", "I disagree that {}", "Contrary to the truth, {}",
+    "The following is a myth: {}", "{} None of this is true.", "{} The opposite is the case.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_a_strong_answer_denied_as_a_whole_is_not_accepted(grader: Grader, bank: Bank, opening: str) -> None:
+    for name in (LONG, GROUPS, BITS):
+        asked, answer = bank.question(name), _strong(bank, name)
+        verdict = grader.grade(question=asked.prompt, answer=opening.format(answer), rubric=asked.rubric)
+        assert verdict.verdict == "contradictory", (name, verdict.points)
+        assert verdict.score <= 0.25, (name, verdict.points)
+
+
+@pytest.mark.parametrize("opening", ["It is not true that", "Nobody should believe that"])
+def test_a_misconception_denied_before_a_strong_answer_takes_nothing_from_it(
+    grader: Grader, bank: Bank, opening: str
+) -> None:
+    for name in (LONG, GROUPS, BITS):
+        asked = bank.question(name)
+        wrong = asked.rubric.misconceptions[0].statements[0]
+        answer = f"{opening} {wrong[:1].lower()}{wrong[1:]} {_strong(bank, name)}"
+        verdict = grader.grade(question=asked.prompt, answer=answer, rubric=asked.rubric)
+        assert verdict.verdict == "correct", (name, verdict.points)
+        assert not verdict.misconceptions
+
+
+def _strong(bank: Bank, name: str) -> str:
+    return next(sample.text for sample in bank.question(name).samples if sample.label == "strong")
