@@ -9,6 +9,7 @@ from engine.intake import Intake
 from engine.stance import Stance, stance
 from engine.units import CLAUSE, Unit, units
 
+
 def denied_on(compiled: CompiledRubric, text: str, embedder: Embedder) -> bool:
     """True when an answer opens by denying something that isn't wrong: "It is not true that A. B. C." denies all three.
 

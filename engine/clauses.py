@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from engine.mentions import mentions
 from engine.lexicon import AUXILIARIES, CONTENT_AFTER_ALL, CONTRAST, FUNCTION_WORDS, HEDGES, NEGATORS, VERBS
+from engine.mentions import mentions
 from engine.polarity import Scope, scopes
 from engine.spread import spread
 from engine.stems import stem, word_set

@@ -127,14 +127,9 @@ def _judge_all(
 
 def _unless_denied(wrong: dict[str, list[Stance]], pieces: int) -> dict[str, list[Stance]]:
     """A piece states no misconception if it comes nearer to denying another ("it isn't quadratic" for "it never grows")."""
-    denied = [
-        max((of[i].opposes for of in wrong.values() if of[i].opposes > of[i].agrees), default=0.0)
-        for i in range(pieces)
-    ]
+    denied = [max((of[i].denies for of in wrong.values()), default=0.0) for i in range(pieces)]
     return {
-        name: [
-            replace(one, states=0.0) if one.states < denied[i] else one for i, one in enumerate(stances)
-        ]
+        name: [replace(one, states=0.0) if one.states < denied[i] else one for i, one in enumerate(stances)]
         for name, stances in wrong.items()
     }
 

@@ -17,7 +17,9 @@ NAMED = (
     re.compile(
         rf"(?:the |some |my |key |important |main |relevant |here are )*{_TERMS} (?:like|such as|including|are|here are) (.*)"
     ),
-    re.compile(rf"(.*) (?:are|is) (?:all |the |just |some |key |important |main |relevant )*{_TERMS}(?: (?:that|which|here|to|one)\b.*)?"),
+    re.compile(
+        rf"(.*) (?:are|is) (?:all |the |just |some |key |important |main |relevant )*{_TERMS}(?: (?:that|which|here|to|one)\b.*)?"
+    ),
     re.compile(
         r"(.*) (?:are|is) (?:all |very |really |also )*(?:important|relevant|key|essential|involved|related|central|crucial|"
         rf"significant|mentioned|connected|at play){_HERE}"

@@ -25,10 +25,7 @@ class Named:
 
 def named(compiled: CompiledRubric, pieces: Sequence[Unit], known: Known) -> Named:
     """The pieces that can matter, with what they name: only these need a vector, which is what takes the time."""
-    found = [
-        tuple(_hits(point, piece, known) for point in compiled.points)
-        for piece in pieces
-    ]
+    found = [tuple(_hits(point, piece, known) for point in compiled.points) for piece in pieces]
     kept = [i for i, piece in enumerate(pieces) if _matters(compiled, i, pieces, found, known)]
     return Named(tuple(pieces[i] for i in kept), tuple(found[i] for i in kept))
 

@@ -98,7 +98,9 @@ def _read(
     if piece.size != PAIR and stated:
         return Reading(i, "contradicted", stated, "This states a known misconception.", stated < WRONG + NEAR)
     # Who denies a misconception doesn't deny the point as well.
-    opposed = own.opposes >= OPPOSED and own.opposes > (0.0 if own.changed else max(denied, rival + OPPOSED_LEAD))
+    opposed = own.opposes >= OPPOSED and own.opposes > (
+        0.0 if own.changed else max(rival + OPPOSED_LEAD, *(found.denies for found in wrong), 0.0)
+    )
     if piece.size != PAIR and opposed and about(found):
         close = own.opposes < OPPOSED + NEAR
         return Reading(

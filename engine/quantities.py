@@ -83,7 +83,10 @@ ABOUT = re.compile(
     r"(?:about|around|roughly|approx(?:imately)?\.?|circa|ca\.?|nearly|almost|some|~|≈|\bc\.)\s*$", re.I
 )
 NEGATIVE = re.compile(r"(?:^|[\s(])-$")
-APART = re.compile(r"(?:less than|fewer than|(?:far|well|much) (?:below|above|under|over|more than)|nowhere near|far from)\s*$", re.I)
+APART = re.compile(
+    r"(?:less than|fewer than|(?:far|well|much) (?:below|above|under|over|more than)|nowhere near|far from)\s*$",
+    re.I,
+)
 
 
 @dataclass(frozen=True, slots=True)

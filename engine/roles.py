@@ -28,7 +28,9 @@ BESIDE = word_set("and while whereas but")
 
 def exchanged(answer: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
     """True when what stood before the pivot now stands after it and the other way about."""
-    firm = [pair for pair in pairs if not pair.opposite and _once(answer, pair.a) and _once(statement, pair.s)]
+    firm = [
+        pair for pair in pairs if not pair.opposite and _once(answer, pair.a) and _once(statement, pair.s)
+    ]
     if len(firm) < 3 or _symmetric(statement) or _passive(answer) != _passive(statement):
         return False
     return any(
@@ -73,7 +75,9 @@ def _own_subject(clause: Clause, part: int, matched: set[int]) -> bool:
     """True when the words before the verb of a clause name something that isn't the statement's."""
     edges = [0, *clause.cuts, len(clause.words)]
     named = [i for i in range(edges[part], edges[part + 1]) if clause.words[i].content]
-    verbs = (i for i in range(named[0] + 1, edges[part + 1]) if _is_verb(clause.words[i])) if named else iter(())
+    verbs = (
+        (i for i in range(named[0] + 1, edges[part + 1]) if _is_verb(clause.words[i])) if named else iter(())
+    )
     verb = next(verbs, None)
     return verb is not None and not any(i in matched for i in named if i < verb)
 

@@ -63,8 +63,15 @@ PRONOUNS = word_set("it it's that that's this which there no")
 LONGEST_LABEL = 4
 SHORT = 2  # words before a turn that state nothing
 # Where a denial that was carried on ends: what follows is the learner's own statement again.
-BACK = word_set("but however instead actually fact truth reality really yet nevertheless rather correct correctly right")
-NOT_BACK = {"rather": ("than",), "instead": ("of",), "right": ("after", "before"), "fact": ("that", "checking")}
+BACK = word_set(
+    "but however instead actually fact truth reality really yet nevertheless rather correct correctly right"
+)
+NOT_BACK = {
+    "rather": ("than",),
+    "instead": ("of",),
+    "right": ("after", "before"),
+    "fact": ("that", "checking"),
+}
 
 
 def spread(parsed: Parsed, carry: bool = False) -> Parsed:
@@ -110,7 +117,11 @@ def announces(texts: Sequence[str]) -> bool:
 def label_end(texts: Sequence[str], opening: bool) -> int | None:
     """Where a label that denies what it stands before ends ("Myth: …"), or None; plain "False:" only as an `opening`."""
     end = next((i for i, text in enumerate(texts[: LONGEST_LABEL + 1]) if text == ":"), None)
-    if not end or texts[0] in PRONOUNS or not all(text in FRAME and text not in AUXILIARIES for text in texts[:end]):
+    if (
+        not end
+        or texts[0] in PRONOUNS
+        or not all(text in FRAME and text not in AUXILIARIES for text in texts[:end])
+    ):
         return None
     if texts[end - 1] in LABELS:
         return end + 1
@@ -160,7 +171,9 @@ def _deny_after(out: Parsed, i: int) -> None:
         back = next(backs, None)
         until = len(whole.words) if back is None else _count(texts[:back])
         if mine is not None:
-            scopes = [replace(s, end=max(s.end, until)) if k == mine else s for k, s in enumerate(whole.scopes)]
+            scopes = [
+                replace(s, end=max(s.end, until)) if k == mine else s for k, s in enumerate(whole.scopes)
+            ]
             out[j] = replace(whole, scopes=tuple(scopes)), tokens
         elif j > i and until > (SHORT if back is not None else 0):
             _deny(out, j, until=until)

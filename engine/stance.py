@@ -50,6 +50,7 @@ class Stance:
     opposes: float
     states: float
     hedged_too: bool = False  # the statement that fits best is itself hedged
+    denies: float = 0.0  # how near it comes to a wrong statement that it denies as a whole
     changed: bool = False  # the opposite is said by the statement's own words, set the other way about
 
 
@@ -60,7 +61,7 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
     """Compare a piece with every statement of an idea."""
     similar = statements.vectors @ vector
     denied = wholly_denied(piece.clause)
-    agrees, opposes, states, hedged, about, turned = 0.0, 0.0, 0.0, False, False, 0.0
+    agrees, opposes, states, hedged, about, turned, denies = 0.0, 0.0, 0.0, False, False, 0.0, 0.0
     for k, clause in enumerate(statements.clauses):
         value = float(similar[k])
         if value < WORTH_ALIGNING:
@@ -78,6 +79,8 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
             if changed or _spoken_of(piece.clause, clause, pairs):
                 nearer = FULL_EXTRA if coverage(clause, pairs) >= FULL else 0.0
                 opposes, about = max(opposes, value + nearer), about or changed
+                if denied and says_what_is_wrong(clause, statements.telling[k], pairs):
+                    denies = max(denies, value + nearer)
             continue
         if denied and not cancels(clause, pairs):
             continue  # what denies all that it says can't state what the statement affirms
@@ -91,7 +94,7 @@ def stance(piece: Unit, vector: Vectors, statements: Statements, known: Known) -
             states = value
     if agrees < turned:
         agrees = 0.0  # the nearest wording decides, and it is turned round
-    return Stance(agrees, opposes, states, hedged, about)
+    return Stance(agrees, opposes, states, hedged, denies, about)
 
 
 def _spoken_of(piece: Clause, statement: Clause, pairs: Sequence[Pair]) -> bool:
