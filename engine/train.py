@@ -111,7 +111,8 @@ def go_on(parameters: dict[str, Tensor], folder: Path, model: str) -> dict[str, 
             "adapter_mismatch", f"{folder} is of another model, rank or first layer", "start"
         )
     parameters.update({name: t.float() for name, t in stored.items()})
-    return {"started_from": {name: card[name] for name in ("command", "sha256", "results")}}
+    told = ("command", "sha256", "results", "started_from")
+    return {"started_from": {name: card[name] for name in told if name in card}}
 
 
 def _held_marks(model: Trainee, run: Run, held: Sequence[Paragraph]) -> dict[str, Any]:

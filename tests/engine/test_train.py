@@ -165,7 +165,13 @@ def test_training_learns_and_what_is_written_serves_as_trained(
     weights = (tmp_path / "out" / "adapter.safetensors").read_bytes()
     assert written["sha256"] == hashlib.sha256(weights).hexdigest()
     fresh = new_parameters(run.model.decoder, recipe.rank, recipe.seed)
-    assert go_on(fresh, tmp_path / "out", engine.card.sha256)["started_from"]["sha256"] == written["sha256"]
+    started_from = go_on(fresh, tmp_path / "out", engine.card.sha256)["started_from"]
+    assert started_from["sha256"] == written["sha256"]
+    # The whole line of runs stays in the card.
+    told = tmp_path / "out" / "card.json"
+    told.write_text(json.dumps(json.loads(told.read_text()) | {"started_from": {"sha256": "first"}}))
+    again = go_on(fresh, tmp_path / "out", engine.card.sha256)["started_from"]
+    assert again == {**started_from, "started_from": {"sha256": "first"}}
     assert torch.equal(fresh["head.weight"], run.best["head.weight"])
     for model, rank in (("another", recipe.rank), (engine.card.sha256, recipe.rank + 1)):
         with pytest.raises(InvalidRequest, match="another model, rank"):
