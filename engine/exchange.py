@@ -13,6 +13,7 @@ from engine import constraints
 from engine.constraints import Constraint
 from engine.errors import EngineError
 from engine.handle import Handle
+from engine.response_formats import Shape, Shapes, ignores_it, refuses_it, response_format
 from engine.timings import percentile
 from engine.types import FinishEvent, FinishReason, Message, Request, Result, Sampling, StartEvent, TokenEvent
 from engine.wire import Wire
@@ -32,9 +33,15 @@ class Exchange:
     """One request on its way."""
 
     def __init__(
-        self, client: openai.OpenAI, model: str, request: Request, constraint: Constraint | None
+        self,
+        client: openai.OpenAI,
+        model: str,
+        request: Request,
+        constraint: Constraint | None,
+        shapes: Shapes,
     ) -> None:
-        self.model, self.request, self.constraint = model, request, constraint
+        self.model, self.request, self.constraint, self.shapes = model, request, constraint, shapes
+        self.shape: Shape | None = None
         self.wire = Wire(client)
         self.client = self.wire.client
         self.handle = Handle(request.id, self._interrupt)
@@ -85,20 +92,48 @@ class Exchange:
         self.handle.put(FinishEvent(result))
 
     def _read(self) -> None:
-        with self._open() as stream:
+        """One answer. A schema that was refused or ignored in its first shape is sent in the other."""
+        if self.constraint is None:
+            self._stream(None)
+            return
+        first, then = self.shapes.order()
+        ignored = False
+        try:
+            if self._stream(first, leave=True):
+                return
+            ignored = True
+        except openai.APIStatusError as fault:
+            if not refuses_it(fault):
+                raise
+        try:
+            self._stream(then)
+        except openai.APIStatusError as fault:
+            if not ignored:
+                raise
+            message = f"the server doesn't hold a schema: it ignores {first} and refuses {then} ({fault.status_code})"
+            raise EngineError("schema_mismatch", message) from fault
+
+    def _stream(self, shape: Shape | None, *, leave: bool = False) -> bool:
+        """Reads an answer to its end. With `leave`, False before anything was said that shows the schema is ignored."""
+        self.shape = shape
+        with self._open(shape) as stream:
             for chunk in stream:
                 if self.ended:
-                    return
+                    return True
                 if getattr(chunk, "usage", None):
                     self.usage = _usage(chunk.usage)
                 for choice in chunk.choices:
+                    if leave and self.constraint and ignores_it(_text(choice), self.constraint.schema):
+                        return False
+                    leave = leave and not _text(choice).strip()
                     self._take(choice)
         if self.reason is None:
             raise EngineError(
                 "remote_failed", "the server ended the stream before the answer's end; try again"
             )
+        return True
 
-    def _open(self) -> Any:
+    def _open(self, shape: Shape | None) -> Any:
         settings = arguments(self.request.sampling)
         if self.request.prompt is not None:
             if self.request.sampling.logprobs:
@@ -109,9 +144,8 @@ class Exchange:
         if self.request.sampling.logprobs:
             most = min(self.request.sampling.logprobs, MOST_LOGPROBS["chat"])
             settings |= {"logprobs": True, "top_logprobs": most}
-        if self.constraint:
-            named = {"name": "output", "schema": self.constraint.schema, "strict": True}
-            settings["response_format"] = {"type": "json_schema", "json_schema": named}
+        if self.constraint and shape:
+            settings["response_format"] = response_format(shape, self.constraint.schema)
         messages = [
             {"role": m.role, "content": m.content} for m in cast(tuple[Message, ...], self.request.messages)
         ]
@@ -124,8 +158,7 @@ class Exchange:
         )
 
     def _take(self, choice: Any) -> None:
-        delta = getattr(choice, "delta", None)
-        text = (delta.content if delta is not None else getattr(choice, "text", "")) or ""
+        text = _text(choice)
         if choice.finish_reason:
             self.reason = REASONS.get(choice.finish_reason, "stop")
         if not text:
@@ -162,14 +195,22 @@ class Exchange:
         """The text's value by our own check; cut off is truncated, not valid."""
         assert self.constraint is not None
         state = {"kind": self.constraint.kind, "valid": False, "truncated": reason == "length"}
-        stats["constraint"] = state
+        stats["constraint"] = {**state, "sent_as": self.shape}
         if reason == "length":
             return None, reason, None
         try:
             value = constraints.parse(self.constraint, self.text)
         except EngineError as fault:
-            return None, "error", fault.to_dict()
-        state["valid"] = True
+            if self.shape:
+                self.shapes.fails(self.shape)
+            return (
+                None,
+                "error",
+                {**fault.to_dict(), "message": f"the server held no schema: {fault.message}"},
+            )
+        if self.shape:
+            self.shapes.works(self.shape)
+        stats["constraint"]["valid"] = True
         return value, reason, None
 
     def _timings(self) -> dict[str, float | None]:
@@ -199,6 +240,12 @@ def arguments(s: Sampling) -> dict[str, Any]:
     changed = [name for name in EXTRA if getattr(s, name) != getattr(unset, name)]
     extra = {theirs: getattr(s, name) for name in changed for theirs in EXTRA[name]}
     return found | ({"extra_body": extra} if extra else {})
+
+
+def _text(choice: Any) -> str:
+    """What a chunk adds, of a chat or of a completion."""
+    delta = getattr(choice, "delta", None)
+    return (delta.content if delta is not None else getattr(choice, "text", "")) or ""
 
 
 def _logprob(choice: Any) -> float | None:

@@ -19,6 +19,7 @@ from engine.errors import InvalidRequest
 from engine.exchange import Exchange
 from engine.handle import Handle
 from engine.registry import ModelCard
+from engine.response_formats import Shapes
 from engine.tools import with_instructions
 from engine.types import Request, Result, Sampling
 
@@ -38,6 +39,7 @@ class RemoteEngine:
 
     def __init__(self, url: str, model: str, key: str = "", timeout: float = 120.0) -> None:
         self.model, self.url = model, url
+        self.shapes = Shapes()
         self.client = openai.OpenAI(base_url=url, api_key=key or "none", timeout=timeout, max_retries=1)
         self.card = ModelCard(model, f"served by {url}", "", "", "remote", "unknown", 0, 0, 0, 0, 0, 0, 0, 0)
 
@@ -63,7 +65,7 @@ class RemoteEngine:
         _check_carried(request)
         constraint = constraints.of_request(request)
         _check_place(request, constraint)
-        exchange = Exchange(self.client, self.model, with_instructions(request), constraint)
+        exchange = Exchange(self.client, self.model, with_instructions(request), constraint, self.shapes)
         threading.Thread(target=exchange.run, name=f"remote-{request.id[:8]}", daemon=True).start()
         return exchange.handle
 

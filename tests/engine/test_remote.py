@@ -10,7 +10,8 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 from engine import InvalidRequest, Message, RemoteEngine, Request, Sampling, TokenEvent
+from engine.response_formats import ignores_it
 from tests.engine.test_sources import save
 from tests.engine.tiny import oracle
 
@@ -156,10 +158,13 @@ class Scripted(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         size = int(self.headers["content-length"])
         Scripted.body = json.loads(self.rfile.read(size))
+        self.stream(Scripted.reply)
+
+    def stream(self, reply: str) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
-        for part, reason in ((Scripted.reply, None), ("", "stop")):
+        for part, reason in ((reply, None), ("", "stop")):
             choice = {"index": 0, "delta": {"content": part}, "finish_reason": reason}
             chunk = {
                 "id": "x",
@@ -217,3 +222,115 @@ def test_a_text_that_can_t_be_checked_ends_in_an_error(
     server.shutdown()
     assert (result.text, result.finish_reason) == (Scripted.reply, "error")
     assert (result.error or {})["code"] == code
+
+
+Answers = Callable[[str], tuple[int, str]]
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+def refusing(status: int, kind: str, why: str) -> Answers:
+    """A server that refuses one kind of `response_format` and holds the other."""
+    return lambda asked: (status, why) if asked == kind else (200, '{"n": 3}')
+
+
+@contextmanager
+def answering(answers: Answers) -> Iterator[tuple[RemoteEngine, list[str]]]:
+    """An engine whose server answers by the kind of `response_format`; the list tells which were asked for."""
+    asked: list[str] = []
+
+    class Answering(Scripted):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            asked.append(body["response_format"]["type"])
+            status, text = answers(asked[-1])
+            if status == 200:
+                self.stream(text)
+                return
+            told = json.dumps({"error": {"message": text}}).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(told)))
+            self.end_headers()
+            self.wfile.write(told)
+
+    server = HTTPServer(("127.0.0.1", 0), Answering)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    with RemoteEngine(f"http://127.0.0.1:{server.server_port}/v1", "m") as engine:
+        engine.client = engine.client.with_options(max_retries=0)
+        yield engine, asked
+    server.shutdown()
+
+
+@pytest.mark.parametrize("status", [400, 422, 500])
+def test_a_schema_refused_in_one_shape_is_sent_in_the_other(status: int) -> None:
+    """As llama-cpp-python's server refuses OpenAI's; what a server took is sent first from then on."""
+    why = "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type')}]"
+    with answering(refusing(status, "json_schema", why)) as (engine, asked):
+        results = [engine.generate(Request(messages=ASK, schema=SCHEMA)) for _ in range(2)]
+    assert [(r.parsed, r.error, r.stats["constraint"]["sent_as"]) for r in results] == [
+        ({"n": 3}, None, "json_object")
+    ] * 2
+    assert asked == ["json_schema", "json_object", "json_object"]
+
+
+@pytest.mark.parametrize(
+    ("status", "why"), [(400, "no model is called m"), (401, "response_format of strangers")]
+)
+def test_another_refusal_is_no_reason_to_ask_again(status: int, why: str) -> None:
+    with answering(refusing(status, "json_schema", why)) as (engine, asked):
+        result = engine.generate(Request(messages=ASK, schema=SCHEMA))
+    assert asked == ["json_schema"] and (result.error or {})["code"] == "remote_refused"
+
+
+def test_an_answer_that_ignores_the_schema_is_left_before_anything_is_said() -> None:
+    with answering(lambda kind: (200, "Sure: three" if kind == "json_schema" else ' {"n": 3}')) as (
+        engine,
+        asked,
+    ):
+        events = list(engine.submit(Request(messages=ASK, schema=SCHEMA)))
+    assert "".join(e.text for e in events if isinstance(e, TokenEvent)) == ' {"n": 3}'
+    assert asked == ["json_schema", "json_object"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [
+        (lambda kind: (200, "Sure: three"), "held no schema"),
+        (lambda kind: (200, "Sure") if kind == "json_schema" else (400, "what schema?"), "ignores json_schema and refuses"),
+        (lambda kind: (200, '{"n": "three"}'), "held no schema"),
+    ],
+)  # fmt: skip
+def test_a_server_that_holds_no_schema_is_said_to(answers: Answers, told: str) -> None:
+    with answering(answers) as (engine, _):
+        result = engine.generate(Request(messages=ASK, schema=SCHEMA))
+    assert result.parsed is None and not result.stats.get("constraint", {}).get("valid")
+    assert (result.error or {})["code"] == "schema_mismatch" and told in (result.error or {})["message"]
+
+
+def test_a_schema_that_was_not_held_goes_out_in_the_other_shape_the_next_time() -> None:
+    with answering(lambda kind: (200, '{"n": "3"}' if kind == "json_schema" else '{"n": 3}')) as (
+        engine,
+        asked,
+    ):
+        results = [engine.generate(Request(messages=ASK, schema=SCHEMA)).parsed for _ in range(3)]
+    assert results == [None, {"n": 3}, {"n": 3}]
+    assert asked == ["json_schema", "json_object", "json_object"]
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "ignored"),
+    [
+        ("", {"type": "object"}, False),
+        (" \n", {"type": "object"}, False),
+        ("{", {"type": "object"}, False),
+        ("```json", {"type": "object"}, True),
+        ("[", {"type": "object"}, True),
+        ("-1", {"type": ["integer", "null"]}, False),
+        ("nu", {"type": ["integer", "null"]}, False),
+        ("true", {"type": ["integer", "null"]}, True),
+        ("Sure", {}, True),
+        ("false", True, False),
+        ('"', {"enum": ["a"]}, False),
+    ],
+)
+def test_what_an_answer_s_beginning_shows(text: str, schema: Any, ignored: bool) -> None:
+    assert ignores_it(text, schema) is ignored
