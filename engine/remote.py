@@ -14,17 +14,15 @@ from typing import Any
 import openai
 
 from engine import constraints
-from engine.constraints import Constraint
 from engine.errors import InvalidRequest
 from engine.exchange import Exchange
 from engine.handle import Handle
+from engine.portable import check_portable
 from engine.registry import ModelCard
 from engine.response_formats import Shapes
 from engine.tools import with_instructions
-from engine.types import Request, Result, Sampling
+from engine.types import Request, Result
 
-LOCAL_ONLY = ("regex", "choices", "grammar", "quotes", "adapter", "allow_special", "continue_ids")
-LOCAL_SAMPLING = ("no_repeat_ngram", "order")
 # Parts of the local engine that no server lets one look into.
 LOCAL_PARTS = {"tokenizer", "decoder", "loop", "grammars", "adapters", "adapter", "passages", "observe", "attach",
                "detach", "classify", "stats"}  # fmt: skip
@@ -62,9 +60,8 @@ class RemoteEngine:
 
     def submit(self, request: Request) -> Handle:
         """Sends a request; its events arrive as the server streams. Raises `InvalidRequest` for what it can't carry."""
-        _check_carried(request)
+        check_portable(request)
         constraint = constraints.of_request(request)
-        _check_place(request, constraint)
         exchange = Exchange(self.client, self.model, with_instructions(request), constraint, self.shapes)
         threading.Thread(target=exchange.run, name=f"remote-{request.id[:8]}", daemon=True).start()
         return exchange.handle
@@ -76,22 +73,3 @@ class RemoteEngine:
     def close(self) -> None:
         """Ends the connections."""
         self.client.close()
-
-
-def _check_carried(request: Request) -> None:
-    """Refuses what the protocol has no word for: a server would pass over it in silence."""
-    plain = Sampling()
-    used = [name for name in LOCAL_ONLY if getattr(request, name) not in (None, False, ())]
-    used += [n for n in LOCAL_SAMPLING if getattr(request.sampling, n) != getattr(plain, n)]
-    if used:
-        raise InvalidRequest(
-            "not_remote", f"{used[0]} needs the local model; a remote server takes schema and tools", used[0]
-        )
-
-
-def _check_place(request: Request, constraint: Constraint | None) -> None:
-    """OpenAI's completions of a raw prompt have no place for a schema."""
-    if constraint and request.prompt is not None:
-        field = "tools" if constraint.kind == "tools" else "schema"
-        message = f"{field} beside a raw prompt needs the local model; give the text as messages"
-        raise InvalidRequest("not_remote", message, field)

@@ -119,5 +119,12 @@ def execute(job: Job) -> JSON:
 
 
 register(
-    Kind(name=KIND, title="Predicted and measured", execute=execute, check=check, page="calculators:proof")
+    Kind(
+        name=KIND,
+        title="Predicted and measured",
+        execute=execute,
+        check=check,
+        page="calculators:proof",
+        looks_inside=True,
+    )
 )

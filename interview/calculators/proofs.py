@@ -13,12 +13,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.calculators.formulas.units import number_text
-from interview.calculators.kinds import KIND, MEASURES, check, outcome_of
+from interview.calculators.kinds import KIND, MEASURES, outcome_of
 from interview.calculators.measuring.proof import CLOSE, EXACT
 from interview.calculators.scales import reading
 from interview.calculators.views import posted, respond, wants_fragment
 from interview.runs import selectors as runs
-from interview.runs.kinds import InputRefused
+from interview.runs.kinds import InputRefused, checked_input
 from interview.runs.models import Run
 from interview.runs.services import QuotaExceeded, run_create
 
@@ -42,7 +42,8 @@ def start(request: HttpRequest, slug: str) -> HttpResponse:
         raise Http404("This calculator can't be measured.")
     given = {"query": posted(request).urlencode(), "prompt": request.POST.get("prompt", "")}
     try:
-        run = run_create(owner=owner_or_guest(request), kind=KIND, input=check({"calculator": slug, **given}))
+        body = checked_input(KIND, {"calculator": slug, **given})
+        run = run_create(owner=owner_or_guest(request), kind=KIND, input=body)
     except (InputRefused, QuotaExceeded) as refused:
         status = 429 if isinstance(refused, QuotaExceeded) else 422
         fragment = wants_fragment(request)

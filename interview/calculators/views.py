@@ -24,9 +24,10 @@ from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import CALCULATORS, Outcome, find, run
 from interview.calculators.formulas.units import number_text
 from interview.calculators.formulas.weights import total
-from interview.calculators.kinds import MEASURES
+from interview.calculators.kinds import KIND, MEASURES
 from interview.calculators.page_cache import PAGES
 from interview.calculators.scales import whole
+from interview.runs.kinds import remote_fault
 
 PAGE_ONLY = ("embed", "vs", "csrfmiddlewaretoken")
 
@@ -154,6 +155,7 @@ def respond(
         "card": card_of(request, outcome, is_short=context["is_long"]),
     }
     context["measure"] = MEASURES.get(outcome.calculator.slug)
+    context["remote_fault"] = remote_fault(KIND)
     is_fragment = wants_fragment(request)
     if not is_fragment and not embed:
         context |= _around(request, outcome)

@@ -13,6 +13,7 @@ from interview.accounts.owners import owner_of, owner_or_guest
 from interview.documents.forms import AskForm, SearchForm, form_values
 from interview.documents.telling import told
 from interview.plain_text import storable
+from interview.runs import kinds
 from interview.runs import selectors as runs
 from interview.runs.models import Run
 from interview.runs.services import IdempotencyConflict, QuotaExceeded, run_create
@@ -38,7 +39,10 @@ def _question_page(request: HttpRequest, kind: str) -> HttpResponse:
         return _shown(request, kind)
     owner = owner_or_guest(request)
     form = FORMS[kind](request.POST, reader=owner)
-    if not form.is_valid():
+    fault = kinds.remote_fault(kind)
+    if not form.is_valid() or fault:
+        if fault:
+            form.add_error(None, fault)
         return _page(request, kind, form, status=422)
     try:
         run = run_create(
@@ -93,6 +97,7 @@ def _page(
         "trace": runs.trace_get(run) if run else None,
         "asked_for": getattr(form, "asked_for", None),
         "n_scopes": len(form.fields["scope"].choices) - 1,  # type: ignore[attr-defined]
+        "remote_fault": kinds.remote_fault(kind),
     }
     if run and request.htmx:  # type: ignore[attr-defined]
         return render(request, "documents/_result.html", context)

@@ -14,6 +14,7 @@ from interview.accounts.owners import owner_of, owner_or_guest
 from interview.documents import eval_services, eval_tables
 from interview.documents.forms import EvaluationForm, selection_of
 from interview.documents.models import Evaluation
+from interview.runs import kinds
 from interview.runs import selectors as runs
 from interview.runs.services import IdempotencyConflict, QuotaExceeded
 
@@ -59,14 +60,22 @@ def _list(request: HttpRequest, form: EvaluationForm, status: int = 200) -> Http
     owner = owner_of(request)
     found: Any = Evaluation.objects.filter(owner=owner).select_related("run") if owner else []
     evaluations = list(found.defer("questions")[:SHOWN]) if owner else []
-    context = {"form": form, "evaluations": evaluations, "compared": eval_tables.compared(evaluations)}
+    context = {
+        "form": form,
+        "evaluations": evaluations,
+        "compared": eval_tables.compared(evaluations),
+        "remote_fault": kinds.remote_fault("evaluate"),
+    }
     return render(request, "documents/evaluation_list.html", context, status=status)
 
 
 def _begin(request: HttpRequest) -> HttpResponse:
     owner = owner_or_guest(request)
     form = EvaluationForm(request.POST, request.FILES, reader=owner)
-    if not form.is_valid():
+    fault = kinds.remote_fault("evaluate")
+    if not form.is_valid() or fault:
+        if fault:
+            form.add_error(None, fault)
         return _list(request, form, status=422)
     data = form.cleaned_data
     try:

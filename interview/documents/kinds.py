@@ -49,7 +49,16 @@ register(
         page="documents:search",
     )
 )
-register(Kind(name="ask", title="Ask documents", execute=ask, check=checked_ask, page="documents:ask"))
+register(
+    Kind(
+        name="ask",
+        title="Ask documents",
+        execute=ask,
+        check=checked_ask,
+        page="documents:ask",
+        looks_inside=True,
+    )
+)
 register(
     Kind(
         name="evaluate",
@@ -57,5 +66,6 @@ register(
         execute=evaluate,
         ended=evaluation_ended,
         page="documents:evaluation_list",
+        looks_inside=True,
     )
 )

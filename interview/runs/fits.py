@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # More than any template puts around a message, in tokens; a raw prompt gets a first token at most.
 AROUND, BEFORE_RAW = 64, 1
 PROMPT_KEYS = ("prompt", "messages", "tools", "allow_special", "continue_ids")
+# What a server behind ENGINE_URL may have no word for, too.
+REMOTE_KEYS = (*PROMPT_KEYS, "sampling", "schema", "regex", "choices", "grammar", "quotes", "adapter")
 
 
 @dataclass(frozen=True)
@@ -73,10 +75,15 @@ def _longest(request: Request) -> int:
 def check_fits(request: Request, *, most: int | None = None) -> None:
     """The ids exist and the prompt leaves room for an answer; where a page looks at `most` tokens, it has no more.
 
+    A remote model's size isn't known; what no server can be asked for is refused.
+
     Raises InvalidRequest, PromptTooLong.
     """
+    from engine.portable import check_portable
     from engine.tools import with_instructions
 
+    if settings.ENGINE_URL:
+        check_portable(request)
     model = served_model()
     if model is None:
         return
@@ -129,7 +136,8 @@ def size_fault(body: Mapping[str, Any], *, most: int | None = None) -> str:
     from engine import Request
     from engine.errors import EngineError
 
-    asked = {name: body[name] for name in PROMPT_KEYS if body.get(name)}
+    keys = REMOTE_KEYS if settings.ENGINE_URL else PROMPT_KEYS
+    asked = {name: body[name] for name in keys if body.get(name)}
     try:
         check_fits(Request.from_dict(asked), most=most)
     except EngineError as error:

@@ -155,7 +155,7 @@ def remote_fault(name: str) -> str:
     if found is None or not found.looks_inside or not settings.ENGINE_URL:
         return ""
     return (
-        "This looks inside the model, and this site's model runs on a server that doesn't show it (ENGINE_URL). "
+        "This needs the model itself, and this site's model runs on a server that doesn't show it (ENGINE_URL). "
         "It works with a local model."
     )
 

@@ -36,6 +36,8 @@ def run_replay(run: Run, owner: User) -> Run:
         raise CannotReplay(
             "Runs of this kind can't be replayed: they change something, or depend on more than the model."
         )
+    if fault := kinds.remote_fault(run.kind):
+        raise CannotReplay(fault)
     if run.erased or trace is None or run.state != SUCCEEDED:
         raise CannotReplay("Only a run that succeeded, and whose texts are still there, can be replayed.")
     pin = kind.pin or pinned

@@ -49,4 +49,6 @@ def run_fork(run: Run, owner: User) -> Run:
     kind = kinds.known(run.kind)
     if kind is None or not kind.replays:
         raise CannotShare("Runs of this kind can't be forked.")
+    if fault := kinds.remote_fault(run.kind):
+        raise CannotShare(fault)
     return run_create(owner=owner, kind=run.kind, input=run.input, origin={"forked_from": str(run.pk)})

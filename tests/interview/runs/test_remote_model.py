@@ -14,6 +14,8 @@ from interview.accounts.models import User
 from interview.playground.models import Pin
 from interview.runs import services
 from interview.runs.models import Run
+from interview.runs.replay import CannotReplay, run_replay
+from interview.runs.sharing import CannotShare, run_fork
 from interview.runs.worker import LoadedModels, Worker
 from tests.engine.test_remote import server  # noqa: F401  # `transformers serve`
 
@@ -87,6 +89,72 @@ def test_what_looks_inside_is_refused_before_it_is_queued(
     api = client.post("/api/v1/runs", {"kind": kind, "input": body}, content_type="application/json")
     assert (api.status_code, api.json()["code"]) == (422, "not_remote")
     assert not Run.objects.exists()
+
+
+def test_documents_are_not_asked_on_a_server(owner: User, client: Client, settings: Any) -> None:
+    """Asked or evaluated: said before anything is typed, and refused with what was typed kept. They are still searched."""
+    settings.ENGINE_URL = "http://127.0.0.1:9/v1"
+    client.force_login(owner)
+    for address, sent in (
+        ("/documents/ask/", {"question": "who laid the cable?", "scope": "", "most": "3", "style": "quote"}),
+        (
+            "/documents/evaluation/",
+            {"source": "squad", "style": "quote", "most": "10", "name": "who laid the cable?"},
+        ),
+    ):
+        assert "runs on a server that doesn" in client.get(address).content.decode()
+        page = client.post(address, {**sent, "idempotency_key": "k"})
+        assert page.status_code == 422 and "works with a local model" in page.content.decode()
+        assert "who laid the cable?" in page.content.decode()
+    assert "runs on a server" not in client.get("/documents/search/").content.decode()
+    for kind in ("ask", "measure"):
+        api = client.post("/api/v1/runs", {"kind": kind, "input": {}}, content_type="application/json")
+        assert (api.status_code, api.json()["code"]) == (422, "not_remote")
+    assert not Run.objects.exists()
+
+
+def test_a_calculator_isn_t_measured_on_a_server(owner: User, client: Client, settings: Any) -> None:
+    settings.ENGINE_URL = "http://127.0.0.1:9/v1"
+    client.force_login(owner)
+    shown = client.get("/calculators/kv-cache/").content.decode()
+    assert "runs on a server that doesn" in shown and "Run it on the model" not in shown
+    page = client.post("/calculators/kv-cache/measure/", {"query": ""})
+    assert page.status_code == 422 and "works with a local model" in page.content.decode()
+    assert not Run.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [
+        ({"regex": "x+"}, "regex"),
+        ({"choices": ["a", "b"]}, "choices"),
+        ({"allow_special": True}, "allow_special"),
+        ({"sampling": {"no_repeat_ngram": 3}}, "no_repeat_ngram"),
+        ({"sampling": {"order": "temperature_last"}}, "order"),
+        ({"schema": {"type": "integer"}}, "schema"),
+    ],
+)
+def test_what_no_server_can_be_asked_for_is_refused_before_it_is_queued(
+    owner: User, client: Client, settings: Any, more: dict[str, Any], field: str
+) -> None:
+    settings.ENGINE_URL = "http://127.0.0.1:9/v1"
+    client.force_login(owner)
+    body = {"kind": "generate", "input": {"prompt": "a b c", **more}}
+    api = client.post("/api/v1/runs", body, content_type="application/json")
+    assert (api.status_code, api.json()["code"]) == (422, "not_remote")
+    assert field in str(api.json())
+    assert not Run.objects.exists()
+
+
+def test_a_run_that_looked_inside_is_neither_replayed_nor_forked_on_a_server(
+    owner: User, settings: Any
+) -> None:
+    run = Run.objects.create(owner=owner, kind="next-token", input={"prompt": "a"}, state="succeeded")
+    settings.ENGINE_URL = "http://127.0.0.1:9/v1"
+    with pytest.raises(CannotReplay, match="works with a local model"):
+        run_replay(run, owner)
+    with pytest.raises(CannotShare, match="works with a local model"):
+        run_fork(run, owner)
 
 
 def test_a_pin_is_not_asked_of_a_server(owner: User, client: Client, settings: Any) -> None:
