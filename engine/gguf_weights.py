@@ -64,6 +64,13 @@ def scaling_of(meta: dict[str, Any]) -> RopeScaling:
     raise ModelError("model_unsupported", f"rotary scaling {kind!r}; this loader knows none, linear and yarn")
 
 
+def _shape(gguf: GGUF, path: Path) -> Shape:
+    try:
+        return _stretched(shape_of(gguf.metadata), gguf)
+    except KeyError as error:
+        raise ModelError("model_corrupt", f"{path} doesn't say its {error}; fetch it again") from error
+
+
 def _stretched(shape: Shape, gguf: GGUF) -> Shape:
     """The shape with a divisor for each frequency, where the file has them (Llama 3.1 and later)."""
     factors = gguf.tensors.get("rope_freqs.weight")
@@ -92,7 +99,7 @@ def load_gguf(
 ) -> Decoder:
     """The decoder of a GGUF file. `int4` is converted once into `cache_dir` (the file's folder)."""
     gguf = read_gguf(path)
-    shape = _stretched(shape_of(gguf.metadata), gguf)
+    shape = _shape(gguf, path)
     try:
         if weight_format == "int4" and _all_q4(gguf, shape):
             return _of_tensors(shape, *_packed(gguf, shape, (cache_dir or path.parent) / packed_name(sha256)))
@@ -209,7 +216,7 @@ def _packed(gguf: GGUF, shape: Shape, cached: Path, progress: Progress = quiet) 
 def prepare_int4(path: Path, sha256: str, cache_dir: Path, progress: Progress = quiet) -> None:
     """Packs a file's 4-bit weights as loading would, so that the first load is a warm one. Nothing for other files."""
     gguf = read_gguf(path)
-    shape = _stretched(shape_of(gguf.metadata), gguf)
+    shape = _shape(gguf, path)
     try:
         if _all_q4(gguf, shape):
             _packed(gguf, shape, cache_dir / packed_name(sha256), progress)

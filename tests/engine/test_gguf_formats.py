@@ -209,6 +209,19 @@ def test_an_architecture_that_is_not_read_is_named(tmp_path: Path) -> None:
         shape_of(meta | {"general.architecture": "gemma3"})
 
 
+@pytest.mark.parametrize("gone", ["feed_forward_length", "attention.layer_norm_rms_epsilon"])
+def test_a_file_that_lacks_a_size_is_corrupt(
+    tmp_path: Path, gone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "tiny.gguf", KINDS.Q8_0)
+    whole = read_gguf(path)
+    del whole.metadata[f"llama.{gone}"]
+    monkeypatch.setattr("engine.gguf_weights.read_gguf", lambda _: whole)
+    with pytest.raises(ModelError, match=gone) as caught:
+        load_gguf(path, "0" * 64, "fp32")
+    assert caught.value.code == "model_corrupt"
+
+
 def test_qwen_s_tokenizer_is_read_from_a_file() -> None:
     letters = sorted(byte_letters(), key=byte_letters().__getitem__)
     tokens = [*letters, "ab", "<tool_call>", "<|im_end|>"]
