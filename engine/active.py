@@ -256,7 +256,7 @@ class Active:
         text = self.stream.text
         if text.encode() == b"".join(map(self.tokenizer.spelling, said)):
             return self.matcher.accepting
-        return self.matcher.takes(self.tokenizer.encode(text))
+        return self.matcher.takes(self.tokenizer.encode_exactly(text))
 
     def _stats(self) -> dict[str, Any]:
         sizes = self.batch_sizes

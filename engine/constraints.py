@@ -119,7 +119,7 @@ class _Spelled:
         self.bos_token_id = tokenizer.bos_id
         self.tokens = tokenizer.token_bytes
         self.special_token_ids = sorted(tokenizer.special_ids)
-        self._encode = tokenizer.encode_text
+        self._encode = tokenizer.encode_exactly
 
     def __call__(self, text: bytes) -> list[int]:
         return self._encode(text.decode("utf-8"))

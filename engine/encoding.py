@@ -86,9 +86,12 @@ class Encoding:
         """
         ids, text = self.encode(text, special), self.normal(text)
         spelled = [self.spelling(i) for i in ids]
-        if b"".join(spelled) != text.encode("utf-8", "surrogatepass"):
+        whole, written = b"".join(spelled), text.encode("utf-8", "surrogatepass")
+        # SentencePiece begins a text with a space that isn't in it.
+        before = int(whole == b" " + written)
+        if whole[before:] != written:
             raise InvalidRequest("no_places", "the tokens don't spell this text byte by byte", "text")
-        found = places([len(s) for s in spelled], text)
+        found = places([len(s) for s in spelled], text, before)
         return [Piece(i, s, start, end) for i, s, (start, end) in zip(ids, spelled, found, strict=True)]
 
 

@@ -12,6 +12,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from engine.encoders import byte_letters
 from engine.encoding import Encoding
 from engine.errors import ModelError
+from engine.sentence_pieces import CONTROL, UNKNOWN, USER_DEFINED, SentencePieces
 
 # Names under which models spell "the text ends here"; every one of them that a vocabulary holds ends an
 # output.
@@ -27,7 +28,7 @@ END_OF_TEXT = (
     "<EOT>",
     "<|eot|>",
 )
-CONTROL, USER_DEFINED = 3, 4
+UNUSED_CHARACTER = "\x02"  # joins no other in any vocabulary
 GPT2_SPLIT = r"""'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"""
 LLAMA3_SPLIT = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -63,7 +64,7 @@ class ModelTokenizer:
     bos_id: int | None
     add_bos: bool
     encode_text: Callable[[str], list[int]]
-    backend: Tokenizer
+    backend: Tokenizer | None  # None where the file's pieces are joined by `sentence_pieces.py`
     chat_template: str | None = None
     eos_id: int | None = (
         None  # the one that the model declares, which templates write; `eos_ids` all end an output
@@ -87,6 +88,13 @@ class ModelTokenizer:
     def encode(self, text: str, *, allow_special: bool = False) -> list[int]:
         """Token ids; special tokens written in the text act as such only with `allow_special`."""
         return self.encoding.encode(text, "control" if allow_special else "text")
+
+    def encode_exactly(self, text: str) -> list[int]:
+        """Ids that spell the text alone: SentencePiece begins one with a space that isn't in it."""
+        ids = self.encode(text)
+        if b"".join(map(self.spelling, ids)) == text.encode():
+            return ids
+        return self.encode(f"{UNUSED_CHARACTER}{text}")[len(self.encode(UNUSED_CHARACTER)) :]
 
     def with_bos(self, ids: list[int]) -> list[int]:
         """Adds the begin-of-text id where the model wants one and it isn't there yet."""
@@ -138,12 +146,22 @@ def _splitter(pre: str) -> pre_tokenizers.PreTokenizer:
 
 
 def from_gguf(meta: Mapping[str, Any]) -> ModelTokenizer:
-    """The tokenizer that a GGUF file carries (byte-level BPE)."""
-    if meta.get("tokenizer.ggml.model") != "gpt2":
+    """The tokenizer that a GGUF file carries: byte-level BPE, or SentencePiece's pieces with scores. Raises `ModelError`."""
+    kind = meta.get("tokenizer.ggml.model")
+    if kind not in ("gpt2", "llama"):
         raise ModelError(
             "model_unsupported",
-            f"GGUF tokenizer {meta.get('tokenizer.ggml.model')!r}; byte-level BPE is read",
+            f"GGUF tokenizer {kind!r}; byte-level BPE ('gpt2') and SentencePiece's BPE ('llama') are read",
         )
+    try:
+        return _byte_level(meta) if kind == "gpt2" else _sentence_pieces(meta)
+    except ModelError:
+        raise
+    except Exception as error:  # the library raises untyped ones for merges that don't fit the vocabulary
+        raise ModelError("model_corrupt", f"the file's tokenizer can't be read ({error!r})") from error
+
+
+def _byte_level(meta: Mapping[str, Any]) -> ModelTokenizer:
     tokens: list[str] = meta["tokenizer.ggml.tokens"]
     kinds: list[int] = meta["tokenizer.ggml.token_type"]
     merges = [(left, right) for left, right in (m.split(" ", 1) for m in meta["tokenizer.ggml.merges"])]
@@ -160,22 +178,47 @@ def from_gguf(meta: Mapping[str, Any]) -> ModelTokenizer:
     backend.add_tokens([AddedToken(word, normalized=False) for word in words])
     letters = byte_letters()
     as_written = special.keys() | set(words)
-    spelled = [t.encode() if t in as_written else _unspell(t, letters) for t in tokens]
-    named_eos = {meta.get(f"tokenizer.ggml.{n}_token_id") for n in ("eos", "eot", "eom")}
     return ModelTokenizer(
-        token_bytes=spelled,
+        token_bytes=[t.encode() if t in as_written else _unspell(t, letters) for t in tokens],
         special=special,
-        eos_ids=frozenset(
-            {i for i in named_eos if i is not None} | {special[t] for t in END_OF_TEXT if t in special}
-        ),
-        bos_id=meta.get("tokenizer.ggml.bos_token_id"),
         add_bos=bool(meta.get("tokenizer.ggml.add_bos_token", False)),
         encode_text=lambda text: backend.encode(text, add_special_tokens=False).ids,
         backend=backend,
-        chat_template=meta.get("tokenizer.chat_template"),
-        eos_id=meta.get("tokenizer.ggml.eos_token_id"),
         nfc=pre == "qwen2",
+        **_named(meta, special),
     )
+
+
+def _sentence_pieces(meta: Mapping[str, Any]) -> ModelTokenizer:
+    tokens: list[str] = meta["tokenizer.ggml.tokens"]
+    kinds: list[int] = meta["tokenizer.ggml.token_type"]
+    pieces = SentencePieces(
+        tokens,
+        meta["tokenizer.ggml.scores"],
+        kinds,
+        space_first=bool(meta.get("tokenizer.ggml.add_space_prefix", True)),
+    )
+    hidden = (CONTROL, UNKNOWN)
+    special = {token: i for i, (token, kind) in enumerate(zip(tokens, kinds, strict=True)) if kind in hidden}
+    return ModelTokenizer(
+        token_bytes=pieces.spelled,
+        special=special,
+        add_bos=bool(meta.get("tokenizer.ggml.add_bos_token", True)),
+        encode_text=pieces.encode,
+        backend=None,
+        **_named(meta, special),
+    )
+
+
+def _named(meta: Mapping[str, Any], special: Mapping[str, int]) -> dict[str, Any]:
+    """Where an output begins and ends by the file's own word, and its template."""
+    ends = {meta.get(f"tokenizer.ggml.{n}_token_id") for n in ("eos", "eot", "eom")} - {None}
+    return {
+        "eos_ids": frozenset(ends | {special[t] for t in END_OF_TEXT if t in special}),
+        "bos_id": meta.get("tokenizer.ggml.bos_token_id"),
+        "eos_id": meta.get("tokenizer.ggml.eos_token_id"),
+        "chat_template": meta.get("tokenizer.chat_template"),
+    }
 
 
 def _unspell(token: str, letters: dict[str, int]) -> bytes:

@@ -56,6 +56,8 @@ def write_local(folder: Path, model: str, models_dir: Path) -> None:
     if path.suffix != ".gguf" or not path.is_file():
         return
     tokenizer = from_gguf(read_gguf(path).metadata)
+    if tokenizer.backend is None:
+        return
     bos = None if tokenizer.bos_id is None else tokenizer.label(tokenizer.bos_id)
     body = {
         "model": spec.name,

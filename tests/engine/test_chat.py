@@ -72,6 +72,7 @@ def test_whatever_a_template_raises_is_a_typed_error(template: str) -> None:
 
 def test_a_folder_s_declared_end_token_is_kept_apart_from_all_that_end_an_output(tmp_path: Path) -> None:
     tokenizer = byte_tokenizer()
+    assert tokenizer.backend is not None
     tokenizer.backend.add_special_tokens([*tokenizer.special, "<|im_end|>"])
     tokenizer.backend.save(str(tmp_path / "tokenizer.json"))
     (tmp_path / "config.json").write_text(json.dumps({"eos_token_id": [259, 256]}))

@@ -24,9 +24,11 @@ def save(model: Any, folder: Path) -> Path:
     """The model as transformers saves it, with a byte tokenizer."""
     model.save_pretrained(folder)
     tokenizer = byte_tokenizer()
-    tokenizer.backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    tokenizer.backend.add_special_tokens(list(tokenizer.special))
-    tokenizer.backend.save(str(folder / "tokenizer.json"))
+    backend = tokenizer.backend
+    assert backend is not None
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    backend.add_special_tokens(list(tokenizer.special))
+    backend.save(str(folder / "tokenizer.json"))
     settings = {"chat_template": tokenizer.chat_template, "bos_token": "<bos>"}
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     return folder
