@@ -19,7 +19,7 @@ from jsonschema import validators
 from engine import repeats
 from engine.errors import EngineError, InvalidRequest
 from engine.keywords import check_keywords
-from engine.references import check_references
+from engine.references import check_references, looked_at_once
 
 if TYPE_CHECKING:
     import llguidance
@@ -183,8 +183,10 @@ def _told(error: str) -> str:
 
 
 def validator_of(schema: Any) -> Any:
-    """A validator whose patterns take linear time whatever somebody wrote (Python's own can take for ever)."""
-    return validators.extend(draft_of(schema), _REPLACED)(schema)  # type: ignore[no-untyped-call]
+    """A validator whose patterns and references take linear time whatever somebody wrote (others can take for ever)."""
+    draft = draft_of(schema)
+    replaced = {**_REPLACED, "$ref": looked_at_once(draft.VALIDATORS["$ref"])}
+    return validators.extend(draft, replaced)(schema)  # type: ignore[no-untyped-call]
 
 
 def _pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Iterator[Any]:

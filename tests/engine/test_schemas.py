@@ -146,3 +146,57 @@ def test_a_multiple_is_told_in_decimals(step: float, good: str, bad: str) -> Non
     assert parse_json(schema, good) == json.loads(good)
     with pytest.raises(EngineError, match="is not a multiple of"):
         parse_json(schema, bad)
+
+
+def deep(levels: int) -> Any:
+    schema: Any = {"type": "integer"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"a": schema}, "required": ["a"]}
+    return schema
+
+
+NAMES = {f"p{i}": {"type": "string"} for i in range(3000)}
+
+
+@pytest.mark.parametrize(
+    ("schema", "code"),
+    [
+        ({"type": "object", "properties": NAMES, "additionalProperties": False}, ""),
+        ({"type": "object", "properties": NAMES, "required": list(NAMES)}, ""),
+        ({"enum": [f"{i}" + "x" * 1000 for i in range(1000)]}, "schema_too_large"),
+        (deep(31), ""),
+        (deep(32), "schema_too_large"),
+        (deep(5000), "invalid_schema"),
+        ({"allOf": [{"type": "object", "properties": {f"p{i}": {"type": "integer"}}} for i in range(800)]}, "unsupported_schema"),
+        ({"anyOf": [{"const": f"v{i}"} for i in range(3000)]}, ""),
+    ],
+    ids=["properties", "required", "megabyte", "deep", "deeper", "bottomless", "parts", "choices"],
+)  # fmt: skip
+def test_an_odd_schema_is_judged_in_bounded_time(schema: Any, code: str) -> None:
+    began, found = time.process_time(), ""
+    try:
+        check_enforceable(schema)
+    except InvalidRequest as refused:
+        found = refused.code
+    assert found == code
+    assert time.process_time() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "valid"),
+    [("allOf", "3", True), ("allOf", '"x"', False), ("anyOf", "3", True), ("anyOf", '"x"', False)],
+)
+def test_definitions_that_name_the_next_one_twice_are_checked_once_each(
+    kind: str, text: str, valid: bool
+) -> None:
+    """Forty of them, 2^40 ways to the last one, in a schema of two kilobytes."""
+    following: dict[str, Any] = {f"d{i}": {kind: [{"$ref": f"#/$defs/d{i + 1}"}] * 2} for i in range(40)}
+    following = json.loads(json.dumps(following))
+    schema = {"$ref": "#/$defs/d0", "$defs": {**following, "d40": {"type": "integer"}}}
+    check_enforceable(schema)
+    began = time.process_time()
+    try:
+        assert (parse_json(schema, text), valid) == (3, True)
+    except EngineError as refused:
+        assert (refused.code, valid) == ("schema_mismatch", False)
+    assert time.process_time() - began < 5
