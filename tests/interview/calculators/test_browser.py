@@ -12,6 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
 
+from interview.calculators.formulas import encodings
 from interview.calculators.formulas.registry import CALCULATORS
 
 CHROMIUM = next(
@@ -131,3 +132,14 @@ def test_no_fault_that_axe_finds_and_nothing_wider_than_a_phone(
         assert not found, [(address, v["id"], v["nodes"][0]["html"][:200]) for v in found]
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, address
     context.close()
+
+
+def test_a_long_text_is_shared_and_all_tokenizers_come_by_and_by(page: Page, live_server: LiveServer) -> None:
+    encodings.SHELF.clear()
+    page.goto(f"{live_server.url}/calculators/tokens/?compare=all")
+    expect(page.locator("#tables[hx-post]")).to_have_count(0, timeout=60_000)
+    expect(page.locator("#tables")).to_contain_text("Mistral")
+    page.get_by_label("Text", exact=True).fill("long words, " * 500)
+    expect(page.locator(".bench-reading")).to_contain_text("too long for a link")
+    page.get_by_role("button", name="Make a short link").click()
+    expect(page.locator("#shared")).to_contain_text("/c/")
