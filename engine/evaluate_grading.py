@@ -142,7 +142,9 @@ def latency(samples: Sequence[Sample], grader: Grader) -> dict[str, Any]:
         answer = " ".join((item.answer + " " + item.references[0] + " ").split() * 4)
         answer = " ".join(answer.split()[:WORDS])
         for by in ({"rubric": sample.rubric}, {"reference": item.references}):
-            grader.grade(question=item.question, answer="It depends on it.", **by)  # what all answers share
+            grader.grade(
+                question=item.question, answer="Bread needs flour and yeast.", **by
+            )  # what all answers share
         by_rubric.append(_milliseconds(grader, item, answer, {"rubric": sample.rubric}))
         by_reference.append(_milliseconds(grader, item, answer, {"reference": item.references}))
     return {
