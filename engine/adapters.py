@@ -27,7 +27,7 @@ MAX_BYTES = 512 * 2**20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Adapter:
-    """A loaded adapter. `key` names it together with its weights, so that nothing cached outlives a change."""
+    """A loaded adapter. `key` names it with its weights and their factor, so that nothing cached outlives a change."""
 
     name: str
     key: str
@@ -74,7 +74,7 @@ def load_adapter(folder: Path, decoder: Decoder, base_sha256: str, name: str | N
     except Exception as error:  # safetensors raises its own untyped errors
         raise ModelError("adapter_corrupt", f"{folder} can't be used: {error}") from error
     label = name or folder.name
-    return Adapter(label, f"{label}@{card['sha256'][:16]}", card, updates, heads)
+    return Adapter(label, f"{label}@{card['sha256'][:16]}x{card['factor']}", card, updates, heads)
 
 
 def _card(folder: Path) -> dict[str, Any]:

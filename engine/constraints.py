@@ -195,7 +195,8 @@ class Matcher:
 
     def _check(self) -> None:
         if self.backend.is_error():
-            raise EngineError("constraint_failed", f"the constraint failed: {self.backend.get_error()[:300]}")
+            reason = self.backend.get_error().partition("\n<state>")[0][:300]
+            raise EngineError("constraint_failed", f"the constraint failed: {reason}")
 
 
 def parse(constraint: Constraint, text: str) -> Any:

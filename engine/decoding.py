@@ -28,7 +28,9 @@ def _draft(item: Active) -> list[int] | None:
 def decode(decoder: Decoder, wanted: Sequence[Drafted], max_rows: int) -> int:
     """Chooses the next tokens of all, in passes of at most `max_rows`; returns how many were chosen."""
     chosen = 0
-    for group in groups(wanted, max_rows):
+    # A draft that filled more than a pass would be computed by other kernels, and give other bits.
+    fitting = [(item, draft[: max_rows - 1]) for item, draft in wanted]
+    for group in groups(fitting, max_rows):
         with ending(*(item for item, _ in group)):
             chosen += _pass(decoder, group, len(wanted))
     return chosen

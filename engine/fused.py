@@ -32,6 +32,7 @@ class Fused:
         s = decoder.shape
         changes = updates or [{}] * s.n_layers
         self.updates = updates
+        self._context = s.context_length
         self._kept: list[Any] = []
         cos, sin = rope_tables(s.head_dim, s.context_length, s.rope_theta, s.rope_scaling)
         layers = (CLayer * s.n_layers)(*map(self._layer, decoder.layers, changes))
@@ -56,7 +57,7 @@ class Fused:
         row = 0
         for segment in segments:
             cache = segment.cache
-            if cache.length + segment.length > cache.data.shape[1]:
+            if cache.length + segment.length > min(cache.data.shape[1], self._context):
                 raise IndexError(f"{segment.length} more tokens don't fit a cache with {cache.length}")
             start, stride = cache.data.data_ptr(), cache.data.stride(0)
             for position in range(cache.length, cache.length + segment.length):

@@ -147,12 +147,12 @@ def _folder() -> Path:
 
 
 def _key(compiler: str) -> str:
-    """What the compiled file depends on: source, flags, compiler, processor."""
+    """What the compiled file depends on: source, compiler with its options, flags, processor."""
     version = subprocess.run(
         [*compiler.split(), "--version"], capture_output=True, text=True, timeout=30, check=True
     )
     texts = [file.read_text() for file in (SOURCE, *HEADERS)]
-    parts = [*texts, " ".join(FLAGS), version.stdout, _processor()]
+    parts = [*texts, " ".join((compiler, *FLAGS)), version.stdout, _processor()]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 

@@ -14,6 +14,7 @@ from torch import Tensor
 from engine import alternatives, chat, sampling
 from engine.decoder import Decoder, Probe, Segment
 from engine.errors import InvalidRequest, PromptTooLong
+from engine.limits import piece
 from engine.types import Alternative, Request, Sampling, StepSeen
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def observe(engine: Engine, wanted: Observe) -> Observation:
     """Runs the pass on the loop's thread. Raises `InvalidRequest` for what the model doesn't have."""
     rendered, ids = _ids(engine, wanted)
     check(engine, wanted, len(ids))
-    return engine.loop.call(lambda: _run(engine.decoder, engine.tokenizer, wanted, rendered, ids)).result()
+    return engine.loop.call(lambda: _run(engine, wanted, rendered, ids)).result()
 
 
 def _ids(engine: Engine, wanted: Observe) -> tuple[str, list[int]]:
@@ -192,13 +193,12 @@ def _within(name: str, value: object, size: int) -> None:
 
 
 @torch.inference_mode()
-def _run(
-    decoder: Decoder, tokenizer: ModelTokenizer, wanted: Observe, rendered: str, ids: list[int]
-) -> Observation:
+def _run(engine: Engine, wanted: Observe, rendered: str, ids: list[int]) -> Observation:
+    decoder, tokenizer = engine.decoder, engine.tokenizer
     recorder = Recorder(wanted.attention, wanted.norms)
     tensor = torch.tensor(ids, device=decoder.device)
     start = time.perf_counter()
-    hidden = decoder.forward(tensor, [Segment(decoder.new_cache(len(ids)), len(ids))], recorder)
+    hidden = _forward(decoder, tensor, piece(len(ids), len(ids), engine.loop.limits.chunk), recorder)
     spots = [p % len(ids) for p in wanted.positions]
     logits = decoder.logits(hidden[spots]) if spots else None
     forward_ms = 1000 * (time.perf_counter() - start)
@@ -216,6 +216,19 @@ def _run(
         shape=asdict(decoder.shape),
         forward_ms=forward_ms,
     )
+
+
+def _forward(decoder: Decoder, ids: Tensor, first: int, recorder: Recorder) -> Tensor:
+    """Hidden states of a text, its last few rows by themselves where the loop computes a prompt so: to the bit what a
+    request's first token is drawn from.
+    """
+    n = len(ids)
+    whole = decoder.forward(ids, [Segment(decoder.new_cache(n), n)], recorder)
+    if first == n:
+        return whole
+    cache = decoder.new_cache(n)
+    parts = [(ids[:first], first), (ids[first:], n - first)]
+    return torch.cat([decoder.forward(part, [Segment(cache, size)]) for part, size in parts])
 
 
 def _seen(

@@ -55,8 +55,8 @@ static void pack(const void *with, int64_t task, int who) {
     const Sequence *s = piece->sequences;
     while (s + 1 < piece->sequences + piece->n_sequences && (s + 1)->at <= task / kv * BLOCK_KEYS) s++;
     const int64_t start = task / kv * BLOCK_KEYS - s->at, count = least(BLOCK_KEYS, s->tokens - start);
-    const uint32_t *from = (const uint32_t *)(p->batch->caches[s->row] + p->index * p->batch->strides[s->row] + head * dim);
-    uint32_t *keys = (uint32_t *)(piece->keys + (s->at * kv + head * s->padded + start) * dim);
+    const Couple *from = (const Couple *)(p->batch->caches[s->row] + p->index * p->batch->strides[s->row] + head * dim);
+    Couple *keys = (Couple *)(piece->keys + (s->at * kv + head * s->padded + start) * dim);
     Bf16 *values = piece->values + (s->at * kv + head * s->padded + start) * dim;
     (void)who;
     for (int64_t t = 0; t < BLOCK_KEYS; t++)

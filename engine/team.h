@@ -21,7 +21,7 @@ typedef void (*Work)(const void *with, int64_t index, int who);
 static struct {
     pthread_mutex_t busy, sleep;
     pthread_cond_t call;
-    // Step, number of tasks, next task, 24 + 20 + 20 bits: one addition takes a task and says of which step.
+    // Step, number of tasks, next task, 24 + 20 + 20 bits: one exchange takes a task and says of which step.
     _Atomic uint64_t state;
     _Atomic int64_t done, helpers_wanted;
     _Atomic int gathered;
@@ -39,9 +39,11 @@ static inline void rest(void) { __builtin_ia32_pause(); }
 // Takes and does one task; false when none is left.
 static int one_task(int who) {
     uint64_t seen = atomic_load_explicit(&team.state, memory_order_acquire);
-    if (NEXT(seen) >= COUNT(seen)) return 0;
-    seen = atomic_fetch_add_explicit(&team.state, 1, memory_order_acq_rel);
-    if (NEXT(seen) >= COUNT(seen)) return 0;
+    do {
+        if (NEXT(seen) >= COUNT(seen)) return 0;
+        // Put aside on its way here, a helper may come to a smaller team: it has no number there, and no room of its own.
+        if (who > atomic_load_explicit(&team.helpers_wanted, memory_order_relaxed)) return 0;
+    } while (!atomic_compare_exchange_weak_explicit(&team.state, &seen, seen + 1, memory_order_acq_rel, memory_order_acquire));
     // The step can't end before this task is counted, so what it consists of stays as it is.
     team.work(team.with, (int64_t)NEXT(seen), who);
     atomic_fetch_add_explicit(&team.done, 1, memory_order_release);
@@ -64,7 +66,7 @@ static void *help(void *number) {
         pthread_mutex_unlock(&team.sleep);
         // Nobody wakes it between two steps: while the team is together it stays up, even if the last task of a step takes long.
         for (int looks = 0; looks < LOOKS || here(who); looks++) {
-            if (who <= atomic_load_explicit(&team.helpers_wanted, memory_order_relaxed) && one_task(who))
+            if (one_task(who))
                 looks = 0;
             else if (looks < LOOKS)
                 rest();
@@ -74,6 +76,16 @@ static void *help(void *number) {
     }
     return NULL;
 }
+
+// A forked process has none of the helpers, and nobody who would give back what was held at that moment.
+static void begin_anew(void) {
+    team.busy = team.sleep = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    team.call = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    atomic_store(&team.gathered, 0);
+    team.helpers = 0;
+}
+
+__attribute__((constructor)) static void watch_for_forks(void) { pthread_atfork(NULL, NULL, begin_anew); }
 
 // Wakes `threads` - 1 helpers, starting those that don't exist yet. False when somebody else has the team: then alone.
 static int gather(int64_t threads) {

@@ -6,6 +6,9 @@
 #include <math.h>
 #include <stdint.h>
 
+// Two 16-bit values read as one: the compiler may not take them for memory of another kind.
+typedef int32_t __attribute__((may_alias, aligned(2))) Couple;
+
 #ifdef __AVX512BW__
 #define LANES 16
 #define TILE 8  // rows that share an unpacked weight
@@ -23,7 +26,7 @@ typedef __m512 Floats;
 #define signed_bytes(p) _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)(p)))
 #define low_half(x) _mm512_and_si512(x, _mm512_set1_epi16(15))
 #define high_half(x) _mm512_srli_epi16(x, 4)
-#define pair(p) _mm512_set1_epi32(*(const int32_t *)(p))
+#define pair(p) _mm512_set1_epi32(*(const Couple *)(p))
 #define load_int16(p) _mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)(p))))
 #define load_fp16(p) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(p)))
 #define load_bf16(p) \
@@ -53,7 +56,7 @@ typedef __m256 Floats;
 #define signed_bytes(p) _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(p)))
 #define low_half(x) _mm256_and_si256(x, _mm256_set1_epi16(15))
 #define high_half(x) _mm256_srli_epi16(x, 4)
-#define pair(p) _mm256_set1_epi32(*(const int32_t *)(p))
+#define pair(p) _mm256_set1_epi32(*(const Couple *)(p))
 #define load_int16(p) _mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)(p))))
 #define load_fp16(p) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p)))
 #define load_bf16(p) \

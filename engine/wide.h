@@ -43,7 +43,7 @@ static inline __attribute__((always_inline)) void sums(
         __m512bh w[4];
         for (int i = 0; i < n; i++) w[i] = (__m512bh)_mm512_loadu_si512(b + p * line + i * 32);
         for (int t = 0; t < count; t++) {
-            const __m512bh x = (__m512bh)_mm512_set1_epi32(*(const int32_t *)(a + t * from + 2 * p));
+            const __m512bh x = (__m512bh)pair(a + t * from + 2 * p);
             for (int i = 0; i < n; i++) to[t][i] = _mm512_dpbf16_ps(to[t][i], x, w[i]);
         }
     }

@@ -90,6 +90,8 @@ def test_the_prefix_cache_keeps_adapters_apart(two: Engine, tmp_path: Path) -> N
     two.generate(ask(prompt + "a", "renamed"))
     two.attach(write_adapter(tmp_path / "newer", two, 4), "renamed")
     assert two.generate(ask(prompt + "a", "renamed")).usage["cached_tokens"] == 0
+    two.attach(write_adapter(tmp_path / "stronger", two, 4, factor=2), "renamed")
+    assert two.generate(ask(prompt + "a", "renamed")).usage["cached_tokens"] == 0
 
 
 def test_a_head_classifies_by_the_last_token(two: Engine) -> None:

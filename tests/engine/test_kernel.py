@@ -121,6 +121,29 @@ def test_several_callers_at_once() -> None:
     assert wrong == []
 
 
+def test_a_helper_of_a_larger_team_takes_no_task_of_a_smaller_one() -> None:
+    """It would write where that team has no room for it (by chance: with the address sanitizer within some thousand rounds)."""
+    own, _ = matrix(4, 320, 96, exact=False)
+    x = drawn(40, 96)
+    expected = own(x)
+    for _ in range(300):
+        for count in (16, 1, 2, 1, 2):
+            torch.set_num_threads(count)
+            assert torch.equal(own(x), expected)
+
+
+def test_a_forked_process_has_helpers_of_its_own() -> None:
+    code = (
+        "import os, torch; from tests.engine.test_kernel import drawn, matrix\n"
+        "torch.set_num_threads(3); own, _ = matrix(4, 960, 576); x = drawn(16, 576); expected = own(x)\n"
+        "if child := os.fork():\n"
+        "    raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))\n"
+        "right = torch.equal(own(x), expected) and len(os.listdir('/proc/self/task')) == 3\n"
+        "os._exit(0 if right else 1)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_zeros_stay_zeros() -> None:
     own, _ = matrix(4, 64, 64)
     assert torch.equal(own(torch.zeros(3, 64)), torch.zeros(3, 64))
@@ -201,12 +224,11 @@ def test_adapters_of_a_batch_keep_to_their_own_rows() -> None:
         assert [s.cache.length for s in segments] == [size] * 4
 
 
-def test_what_is_observed_is_what_is_generated(engine: Engine) -> None:
+@pytest.mark.parametrize("prompt", ["The capital of France is", "Water boils in a vessel. " * 22])
+def test_what_is_observed_is_what_is_generated(engine: Engine, prompt: str) -> None:
     """To the last bit, with attention maps and without: the pages show the odds that a token was drawn from."""
-    ids = tuple(engine.tokenizer.encode_text("The capital of France is"))
-    request = Request(
-        prompt="The capital of France is", sampling=Sampling(temperature=0, max_tokens=1, logprobs=5)
-    )
+    ids = tuple(engine.tokenizer.encode_text(prompt))
+    request = Request(prompt=prompt, sampling=Sampling(temperature=0, max_tokens=1, logprobs=5))
     told = next(e for e in engine.submit(request) if isinstance(e, TokenEvent))
     assert told.alternatives
     drawn_from = {a.token_id: a.probability for a in told.alternatives}
@@ -274,6 +296,13 @@ def test_a_full_cache_is_an_error_and_not_somebody_elses_memory() -> None:
         decoder.forward(torch.zeros(1, dtype=torch.long), [Segment(cache, 1)])
 
 
+def test_a_place_beyond_the_context_is_an_error_too() -> None:
+    decoder = tiny("llama", "int4")
+    n = decoder.shape.context_length
+    with pytest.raises(IndexError, match="don't fit"):
+        decoder.forward(torch.zeros(n + 1, dtype=torch.long), [Segment(decoder.new_cache(n + 1), n + 1)])
+
+
 def test_the_real_model_says_the_same_with_and_without(engine: Engine, models_dir: Path) -> None:
     """A process without the kernel agrees with this one: on nearly every choice, and closely on all of them."""
     code = (
@@ -320,6 +349,26 @@ class TestBuilding:
         compiled.cache_clear()
         assert compiled() is not None
         assert [f.stat().st_mtime_ns for f in (tmp_path / "prefill-engine").iterdir()] == [made]
+
+    def test_a_compiler_with_other_options_builds_its_own(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without AVX-512 a prompt's pieces are in whole numbers, and a row as near to what torch computes."""
+        for options, many in (
+            ("", torch.backends.cpu.get_cpu_capability() == "AVX512"),
+            (" -mno-avx512f", False),
+        ):
+            monkeypatch.setenv("CC", f"gcc{options}")
+            compiled.cache_clear()
+            library = compiled()
+            assert library is not None
+            assert many or not library.kernel_wide()
+            decoder = tiny("llama", "int4")
+            ids = torch.arange(40)
+            found = decoder.forward(ids, [Segment(decoder.new_cache(40), 40)])
+            expected = watched(decoder, ids, [Segment(decoder.new_cache(40), 40)])
+            assert float(torch.cosine_similarity(found, expected, dim=-1).min()) > 0.99
+        assert len(list((tmp_path / "prefill-engine").iterdir())) == 2
 
     def test_a_compiler_that_fails_costs_nothing(
         self, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from engine import Message, Request, Sampling
+from engine import Message, Request, Sampling, TokenEvent
 from engine.llm import Engine
 from engine.sampling import choose
 from engine.speculation import PromptLookup
+from engine.types import FinishEvent
 from tests.engine.tiny import oracle, tiny_engine
 
 
@@ -62,6 +63,19 @@ def test_the_real_model_in_int4_is_identical_to_the_bit(engine: Engine) -> None:
         assert drafted.token_ids == without.token_ids
         assert drafted.text == without.text
     assert drafted.stats["speculation"]["accepted"] > 0
+
+
+def test_drafts_longer_than_a_pass_change_no_bit(engine: Engine) -> None:
+    """More rows than a decoding pass has would take a prompt's kernels."""
+    prompt = "The steam engine turns heat into motion; water boils in a vessel and pushes a piston. " * 4
+    sampling = Sampling(temperature=0, max_tokens=60, logprobs=1)
+    seen = []
+    for longest in (0, 64):
+        events = list(engine.submit(Request(prompt=prompt, sampling=sampling, speculate=longest)))
+        seen.append([(e.token_id, e.logprob) for e in events if isinstance(e, TokenEvent)])
+    assert isinstance(events[-1], FinishEvent)
+    assert events[-1].result.stats["speculation"]["accepted"] > 23
+    assert seen[0] == seen[1]
 
 
 def test_accepting_a_choice_that_equals_the_draft_preserves_the_distribution() -> None:
