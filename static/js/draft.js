@@ -1,45 +1,12 @@
 // An answer being written: kept in this browser at once, on the server soon after. No keystroke is lost.
 // Revisions only grow; the server refuses an older one (409), and "saved" is shown for the newest text only.
+import { forget, kept, keyOf, waits, write } from "./local-drafts.js";
 const IDLE = 1200;
 const AGAIN = 5000; // until the next try when the server could not take a text; doubled each time up to SLOWEST
 const SLOWEST = 60_000;
-const WEEK = 7 * 86400e3;
 
 for (const form of document.querySelectorAll("form[data-draft]")) start(form);
 if (document.querySelector("[data-attempt]")) forget();
-
-// The answer has arrived: its local copy is no longer needed. A page that still asks for it hasn't got it.
-function forget() {
-  try {
-    const asked = [...document.querySelectorAll("form[data-draft]")].map(keyOf);
-    if (asked.includes(sessionStorage.getItem("draft-submitted"))) return;
-    localStorage.removeItem(sessionStorage.getItem("draft-submitted"));
-    sessionStorage.removeItem("draft-submitted");
-  } catch {
-    // Storage is off: there is nothing to forget.
-  }
-}
-
-// An account's texts have a place of their own: nobody else who uses this browser is shown them.
-function keyOf(form) {
-  return form.dataset.by ? `draft:${form.dataset.by}:${form.dataset.draft}` : `draft:${form.dataset.draft}`;
-}
-
-// What this browser kept last: of the account, or of the guest who has signed in since.
-function kept(form) {
-  const found = [read(keyOf(form)), read(`draft:${form.dataset.draft}`)].filter((one) => one?.at > Date.now() - WEEK);
-  return found.sort((one, other) => other.at - one.at)[0];
-}
-
-// Did an account leave a text here that the server never got? It is for that account's eyes only.
-function waits(form) {
-  try {
-    const theirs = Object.keys(localStorage).filter((key) => /^draft:\d+:/.test(key) && key.endsWith(`:${form.dataset.draft}`));
-    return theirs.map(read).some((one) => one && !one.saved && one.at > Date.now() - WEEK);
-  } catch {
-    return false;
-  }
-}
 
 function start(form) {
   const area = form.querySelector("[data-draft-text]");
@@ -189,21 +156,5 @@ function start(form) {
 
   function say(text) {
     find("status").textContent = text;
-  }
-}
-
-function read(key) {
-  try {
-    return JSON.parse(localStorage.getItem(key));
-  } catch {
-    return null;
-  }
-}
-
-function write(key, value) {
-  try {
-    localStorage.setItem(key, JSON.stringify(value));
-  } catch {
-    // Private mode or a full store: the server's copy is the only one then.
   }
 }

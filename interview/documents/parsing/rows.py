@@ -28,7 +28,14 @@ def parse(raw: bytes) -> Parsed:
     text, encoding = decoded(raw)
     if not text.strip():
         raise Refused(NO_TEXT, "The file holds nothing but white space.")
-    csv.field_size_limit(FIELD_LIMIT)
+    before = csv.field_size_limit(FIELD_LIMIT)
+    try:
+        return _parsed(text, encoding)
+    finally:
+        csv.field_size_limit(before)  # it holds for the whole process
+
+
+def _parsed(text: str, encoding: str) -> Parsed:
     declared = SEPARATOR.match(text)
     delimiter = declared[1] if declared else _delimiter(text)
     table = Table(text, delimiter, skip=text[: declared.end()].count("\n") if declared else 0)

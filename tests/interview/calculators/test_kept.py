@@ -13,6 +13,8 @@ from interview.calculators.formulas.parameters import InputErrors
 from interview.calculators.formulas.registry import UnknownCalculator, find, run
 from interview.calculators.models import SavedConfiguration
 from interview.questions.loader import Bank
+from interview.questions.models import Question
+from tests.factories import make_attempt
 
 pytestmark = pytest.mark.django_db
 KV = "/calculators/kv-cache/"
@@ -95,12 +97,18 @@ def test_a_link_for_another_room_is_checked_and_canonical() -> None:
         selectors.checked_link("none", "")
 
 
-def test_a_calculator_names_its_questions_and_they_name_it(client: Client, bank: Bank) -> None:
-    page = client.get(KV).content.decode()
+def test_a_calculator_names_its_questions_and_they_name_it(
+    owner: User, owner_client: Client, bank: Bank
+) -> None:
+    """A question names it after the first own answer: what a prefilled link shows would give points away."""
+    page = owner_client.get(KV).content.decode()
     assert "Questions it belongs to" in page
     slug = selectors.questions_about("kv-cache")[0][0]
     assert f"/questions/{slug}/" in page
-    assert "/calculators/kv-cache/?" in client.get(f"/questions/{slug}/").content.decode()
+    prefilled, question = "/calculators/kv-cache/?", f"/questions/{slug}/"
+    assert prefilled not in owner_client.get(question).content.decode()
+    make_attempt(owner, Question.objects.get(id=slug))
+    assert prefilled in owner_client.get(question).content.decode()
 
 
 def test_every_calculator_belongs_to_a_question(bank: Bank) -> None:

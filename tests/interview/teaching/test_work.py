@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -201,13 +202,10 @@ def test_a_time_limit_runs_from_the_start_and_survives_a_reload(world: World, cl
     with time_machine.travel(now, tick=False):
         start(client, assignment)
     submission = Submission.objects.get()
-    ends = (now + timedelta(minutes=30)).isoformat()
     with time_machine.travel(now + timedelta(minutes=20), tick=False):
         page = client.get(url("work", submission, 1)).content.decode()
-        assert (
-            f'data-ends="{datetime.fromisoformat(ends).astimezone(timezone.get_default_timezone()):%Y-%m-%d}'
-            in page
-        )
+        ends = re.search(r'data-ends="([^"]+)"', page)
+        assert ends and datetime.fromisoformat(ends[1]) == now + timedelta(minutes=30)
         assert client.post(url("work_save", submission, 1), {"text": "ok", "go": "1"}).status_code == 302
     with time_machine.travel(now + timedelta(minutes=31), tick=False):
         assert client.get(url("work", submission, 1))["Location"] == url("receipt", submission)
