@@ -25,6 +25,8 @@ from engine.tokenizer import ModelTokenizer
 from engine.tools import with_instructions
 from engine.types import Request, Result
 
+MAX_THREADS = 1024
+
 
 class Engine:
     """A loaded model behind one batching loop. Every method may be called from any thread."""
@@ -56,9 +58,14 @@ class Engine:
         """Loads a model: a registry's name, a GGUF file, a folder in Hugging Face's form, or a hub id.
 
         `threads` bounds torch's own; `context` caps the model's context length in tokens; `weight_format` is
-        int4, int8, bf16, fp16 or fp32 (by default the file's own, where the device can). Raises `ModelError`.
+        int4, int8, bf16, fp16 or fp32 (by default the file's own, where the device can). Raises `ModelError`, and
+        `InvalidRequest` for a number of threads that isn't one.
         """
-        if threads:
+        if threads is not None:
+            if not 1 <= threads <= MAX_THREADS:
+                raise InvalidRequest(
+                    "invalid_request", f"threads is {threads}; allowed: 1 to {MAX_THREADS}", "threads"
+                )
             torch.set_num_threads(threads)
         place = ("cuda" if torch.cuda.is_available() else "cpu") if device == "auto" else device
         limits = limits or Limits()

@@ -158,6 +158,12 @@ def test_the_command_answers_each_line(models_dir: Path) -> None:
     assert third["error"]["code"] == "empty_prompt"
 
 
+@pytest.mark.parametrize("threads", [0, -3, 10**9])
+def test_a_number_of_threads_that_is_none_is_refused(models_dir: Path, threads: int) -> None:
+    with pytest.raises(InvalidRequest, match="allowed: 1 to"):
+        Engine.load(models_dir=models_dir, threads=threads)
+
+
 def test_an_adapter_that_is_not_attached_is_refused(engine: Engine) -> None:
     with pytest.raises(InvalidRequest, match="no adapter 'nobody'") as refused:
         engine.submit(Request(prompt="x", adapter="nobody"))
