@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.errors import InvalidRequest
+
 PEERS = ("transformers", "llama.cpp")
 # Ratio wanted against each peer.
 RATIOS: dict[str, tuple[float | None, float | None]] = {
@@ -40,12 +42,16 @@ NAMES = {
 
 
 def read(paths: Sequence[Path]) -> dict[str, Any]:
-    """Results of one or more runs as one: later runs add measures."""
+    """Results of one or more runs as one: later runs add measures. Raises `InvalidRequest` for a file without any."""
     found: dict[str, Any] = {"about": [], "measures": {}}
     for path in paths:
-        for run in _runs(json.loads(path.read_text())):
-            found["about"].append(run["about"])
-            found["measures"] |= run["measures"]
+        try:
+            for run in _runs(json.loads(path.read_text())):
+                found["about"].append(run["about"])
+                found["measures"] |= run["measures"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            message = f"{path} holds no results of `bench --json`: {error!r}"
+            raise InvalidRequest("invalid_data", message, "saved") from error
     return found
 
 

@@ -54,6 +54,8 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str]) -> int:
     """Trains an adapter on labelled questions; the weights that do best on passages set aside are kept."""
     options = parser().parse_args(argv)
+    if options.threads < 1:
+        raise InvalidRequest("invalid_request", f"threads is {options.threads}; give 1 or more", "threads")
     torch.set_num_threads(options.threads)
     recipe = Recipe(**{name: getattr(options, name) for name in asdict(Recipe())})
     paragraphs = read_squad(options.data)

@@ -10,6 +10,7 @@ import pytest
 
 from engine import bench, bench_own, bench_table
 from engine.bench_prompts import ids_of, prompt_of
+from engine.errors import InvalidRequest
 from engine.llm import Engine
 
 
@@ -76,6 +77,15 @@ def test_the_manual_s_table_is_the_saved_results(capsys: Any) -> None:
     assert bench.main(["--saved", str(DOCS / "engine-bench.json")]) == 0
     table = capsys.readouterr().out.strip()
     assert table in (DOCS / "engine.md").read_text()
+
+
+@pytest.mark.parametrize("text", [None, "no JSON", "[1]", "{}"])
+def test_a_file_without_results_is_named(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "results.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InvalidRequest, match=r"results\.json holds no results"):
+        bench_table.read([file])
 
 
 def test_a_target_is_reached_or_missed_by_the_figure() -> None:
