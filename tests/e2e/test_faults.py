@@ -32,10 +32,12 @@ def workers(site: Site) -> list[psutil.Process]:
 
 def test_killing_the_worker_loses_no_run(site: Site) -> None:
     visitor = Visitor(site.url)
-    run_id = visitor.generate("Tell a long story.", max_tokens=200, temperature=1.2, seed=5)
+    # A second's worth of tokens and more: looking for the processes takes a while as well.
+    found = workers(site)
+    run_id = visitor.generate("Tell a long story.", **{**LONG, "max_tokens": 700})
     visitor.tokens(run_id, 5)
     killed = datetime.now(UTC)
-    for process in workers(site):
+    for process in found:
         process.send_signal(signal.SIGKILL)
     run = visitor.wait(run_id, "succeeded", seconds=180)
     assert run["attempt"] == 2
