@@ -12,8 +12,10 @@ ROOMS = {
     "playground": "playground",
     "documents": "playground",
     "runs": "playground",
+    "tools": "playground",
     "teaching": "teach",
     "lti": "teach",
+    "webhooks": "teach",
     "accounts": "account",
 }
 

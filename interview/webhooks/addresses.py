@@ -11,6 +11,7 @@ from django.conf import settings
 from django.http.request import validate_host
 
 LONGEST = 500
+LONGEST_HOST, LONGEST_LABEL = 253, 63  # RFC 1035
 HTTPS_PORT = 443
 UNICAST = ipaddress.IPv6Network("2000::/3")  # what is given out for the internet
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
@@ -46,6 +47,8 @@ def target_of(url: str) -> Target:
     host = (parts.hostname or "").rstrip(".")
     if parts.scheme != "https" or not host:
         raise AddressRefused("The address must begin with https:// and a host.")
+    if len(host) > LONGEST_HOST or any(not 0 < len(label) <= LONGEST_LABEL for label in host.split(".")):
+        raise AddressRefused(f"No host has such a name: {LONGEST_LABEL} characters at most between two dots.")
     trusted = validate_host(host, settings.WEBHOOK_PRIVATE_HOSTS)
     if not trusted and port != HTTPS_PORT:
         raise AddressRefused("Leave the port out: only 443, the one of https, is used.")

@@ -42,20 +42,23 @@ def webhook_list(request: AccountRequest, class_id: uuid.UUID) -> HttpResponse:
     return render(request, "webhooks/webhook_list.html", context, status=422 if form.errors else 200)
 
 
-def _webhook(seat: Seat, webhook_id: uuid.UUID) -> Webhook:
+def _own(
+    request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.UUID, *, writes: bool = False
+) -> tuple[Seat, Webhook]:
+    """The owner's seat and the webhook of that class."""
+    seat = seat_of(request.user, class_id, OWNER_ONLY, writes=writes)
     found = (
         Webhook.objects.select_related("classroom").filter(classroom=seat.classroom, pk=webhook_id).first()
     )
     if found is None:
         raise Http404("No such webhook.")
-    return found
+    return seat, found
 
 
 @reads
 def webhook_page(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.UUID) -> HttpResponse:
     """One address: its secret, its state, what was sent and what was answered."""
-    seat = seat_of(request.user, class_id, OWNER_ONLY)
-    webhook = _webhook(seat, webhook_id)
+    seat, webhook = _own(request, class_id, webhook_id)
     rows = Delivery.objects.filter(webhook=webhook).select_related("assignment").order_by("-created", "-id")
     deliveries = list(rows[:SHOWN])
     context = {
@@ -72,9 +75,9 @@ def webhook_page(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.
 @writes
 def webhook_ping(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.UUID) -> HttpResponse:
     """Send a test message."""
-    seat = seat_of(request.user, class_id, OWNER_ONLY, writes=True)
+    _, webhook = _own(request, class_id, webhook_id, writes=True)
     try:
-        services.webhook_ping(webhook=_webhook(seat, webhook_id))
+        services.webhook_ping(webhook=webhook)
         messages.success(request, "A test message is on its way.")
     except TeachingRefused as refusal:
         messages.error(request, str(refusal))
@@ -84,9 +87,8 @@ def webhook_ping(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.
 @writes
 def secret_renew(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.UUID) -> HttpResponse:
     """Another secret."""
-    services.secret_renew(
-        webhook=_webhook(seat_of(request.user, class_id, OWNER_ONLY, writes=True), webhook_id)
-    )
+    _, webhook = _own(request, class_id, webhook_id, writes=True)
+    services.secret_renew(webhook=webhook)
     messages.success(request, "The webhook has a new secret; the former one is worth nothing any more.")
     return redirect("webhooks:webhook_page", class_id=class_id, webhook_id=webhook_id)
 
@@ -94,9 +96,8 @@ def secret_renew(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.
 @writes
 def webhook_resume(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.UUID) -> HttpResponse:
     """Switch it on again, or try what waits now."""
-    services.webhook_resume(
-        webhook=_webhook(seat_of(request.user, class_id, OWNER_ONLY, writes=True), webhook_id)
-    )
+    _, webhook = _own(request, class_id, webhook_id, writes=True)
+    services.webhook_resume(webhook=webhook)
     messages.success(request, "What waits is tried now.")
     return redirect("webhooks:webhook_page", class_id=class_id, webhook_id=webhook_id)
 
@@ -104,6 +105,7 @@ def webhook_resume(request: AccountRequest, class_id: uuid.UUID, webhook_id: uui
 @writes
 def webhook_delete(request: AccountRequest, class_id: uuid.UUID, webhook_id: uuid.UUID) -> HttpResponse:
     """Delete it; also in an archived class, for it is a way out."""
-    services.webhook_delete(webhook=_webhook(seat_of(request.user, class_id, OWNER_ONLY), webhook_id))
+    _, webhook = _own(request, class_id, webhook_id)
+    services.webhook_delete(webhook=webhook)
     messages.success(request, "The webhook is deleted. Nothing is sent there any more.")
     return redirect("webhooks:webhook_list", class_id=class_id)
