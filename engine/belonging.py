@@ -124,8 +124,14 @@ def governed(held: Held) -> str:
 
 def _follows(held: Held, token: Token, rival: Token) -> bool:
     """True when both stand right after words that stand for each other."""
-    before, other = (s.tokens[s.tokens.index(t) - 1] if s.tokens.index(t) else None for s, t in ((held.claim, token), (held.said, rival)))  # fmt: skip
+    before, other = _neighbour(held.claim, token), _neighbour(held.said, rival)
     return any(one is before and two is other for one, two in held.pairs)
+
+
+def _neighbour(statement: Statement, token: Token) -> Token | None:
+    """What stands right before a word."""
+    at = statement.tokens.index(token)
+    return statement.tokens[at - 1] if at else None
 
 
 def _object_of(statement: Statement, token: Token) -> bool:

@@ -92,11 +92,16 @@ def multiples(held: Held) -> str:
 def superlative(held: Held) -> str:
     """ "The coldest" where the passage has "one of the coldest", or "the second coldest"."""
     for ours, theirs in held.pairs:
-        if theirs.text.endswith("est") or theirs.text in ("most", "least", "best", "worst"):
-            mine, said = ({t.text for t in s.tokens[max(0, s.tokens.index(x) - 3) : s.tokens.index(x)]} & RANKS for s, x in ((held.claim, ours), (held.said, theirs)))  # fmt: skip
-            if said - mine:
-                return LEVELLED
+        extreme = theirs.text.endswith("est") or theirs.text in ("most", "least", "best", "worst")
+        if extreme and _ranks_before(held.said, theirs) - _ranks_before(held.claim, ours):
+            return LEVELLED
     return ""
+
+
+def _ranks_before(statement: Statement, token: Token) -> set[str]:
+    """The ranks among the three words before a word."""
+    at = statement.tokens.index(token)
+    return {t.text for t in statement.tokens[max(0, at - 3) : at]} & RANKS
 
 
 def bounds(held: Held) -> str:

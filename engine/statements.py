@@ -131,11 +131,17 @@ def _first_verb(part: Sequence[Token]) -> int:
 def _denied(first: Sequence[Token], body: Sequence[Token]) -> Statement:
     """What "…, not to Okoye" denies: the predicate before it, with this in place of what stands there."""
     verb = _first_verb(first)
-    rest = next((i for i in reversed(range(len(first))) if i > verb and first[i].text == body[1].text), verb + 1) if body[1:] else verb + 1  # fmt: skip
+    # From where both go on alike: "to" in "to Okoye".
+    alike = [i for i in range(verb + 1, len(first)) if body[1:] and first[i].text == body[1].text]
+    rest = alike[-1] if alike else verb + 1
     helps = verb < len(first) and first[verb].text in AUXILIARIES
     at = verb + helps
     shared = (*first[:at], body[0], *first[at:rest])
     return Statement((*shared, *body[1:]), len(shared))
+
+
+def _opens_a_part(token: Token) -> bool:
+    return token.text in PREPOSITIONS or token.kind == "mark"
 
 
 def _last_named(part: Sequence[Token]) -> tuple[Token, ...]:
@@ -155,8 +161,9 @@ def _without_exception(said: Statement) -> list[Statement]:
     verb = _first_verb(said.tokens)
     if at <= verb:
         return [said]
-    opens = [i for i in range(at + 2, len(said.tokens)) if said.tokens[i].text in PREPOSITIONS or said.tokens[i].kind == "mark"]  # fmt: skip
-    end = opens[0] if opens else len(said.tokens)
+    end = at + 2
+    while end < len(said.tokens) and not _opens_a_part(said.tokens[end]):
+        end += 1
     helps = said.tokens[verb].text in AUXILIARIES
     denied = Token("not", "not", said.tokens[at].start, said.tokens[at].end, "small")
     left = said.tokens[: verb + helps]

@@ -63,8 +63,10 @@ def _amounts(text: str) -> Iterator[_Amount]:
     for found in quantities(text):
         if found.kind and found.low == found.high:
             yield _Amount(found.low, found.kind, found.start, found.end)
-            if found.unit.lower().startswith("cent"):  # of whichever currency
-                yield from (_Amount(found.low, kind, found.start, found.end) for kind in CURRENCIES if kind != found.kind)  # fmt: skip
+            of_any = CURRENCIES if found.unit.lower().startswith("cent") else ()
+            for kind in of_any:
+                if kind != found.kind:
+                    yield _Amount(found.low, kind, found.start, found.end)
         elif not found.kind and found.low == found.high:
             yield from _more(found, text)
     for match in PART.finditer(text):

@@ -17,11 +17,13 @@ from engine.embeddings import Embedder
 from interview.accounts.models import User
 from interview.documents import services
 from interview.documents.models import Collection, Document
+from interview.documents.parsing.child import outcome
 from interview.documents.searching import INDEXES
 from interview.runs.models import QUEUED, Run
 from interview.runs.worker import Worker
 
 Upload = Callable[..., Document]
+Read = Callable[[str, bytes], dict[str, Any]]
 
 
 @pytest.fixture(scope="session")
@@ -67,6 +69,22 @@ def media(tmp_path: Path, settings: Any) -> Iterator[Path]:
 def _forget_location() -> None:
     for name in ("base_location", "location"):
         default_storage._wrapped.__dict__.pop(name, None)  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """What a parser makes of bytes under a name, without a child process."""
+
+    def reading(name: str, raw: bytes) -> dict[str, Any]:
+        path = tmp_path / "original"
+        path.write_bytes(raw)
+        return outcome(path, name)
+
+    return reading
+
+
+def text_of(found: dict[str, Any]) -> str:
+    return "\n".join(text for _, text in found["pages"])
 
 
 def stored(media: Path) -> list[Path]:

@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pypdf import PdfReader, PdfWriter
 
-from interview.documents.parsing.child import outcome
 from tests.interview.documents import files
+from tests.interview.documents.conftest import Read, text_of
 
 RUSSIAN = "Маяк стоит на мысе. Свет виден за сорок миль."
 JAPANESE = "灯台は一八七一年に花崗岩で建てられました。灯台守は日誌を書きました。"
 POLISH = "Zażółć gęślą jaźń. Most otwarto i kosztował dużo pieniędzy."
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Callable[[str, bytes], dict[str, Any]]:
-    def reading(name: str, raw: bytes) -> dict[str, Any]:
-        path = tmp_path / "original"
-        path.write_bytes(raw)
-        return outcome(path, name)
-
-    return reading
-
-
-Read = Callable[[str, bytes], dict[str, Any]]
-
-
-def text_of(found: dict[str, Any]) -> str:
-    return "\n".join(text for _, text in found["pages"])
 
 
 @pytest.mark.parametrize(

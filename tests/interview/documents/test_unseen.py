@@ -10,7 +10,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, DecodedStreamObject, DictionaryObject, NameObject
 
 from tests.interview.documents import files
-from tests.interview.documents.test_odd_files import Read, read, text_of  # noqa: F401
+from tests.interview.documents.conftest import Read, text_of
 
 SHEET = "<style>.a, p.b {display: none} .a.on {display: block} @media print {.c {display: none}}</style>"
 PAGES = {
@@ -39,7 +39,7 @@ PAGES = {
 
 
 @pytest.mark.parametrize("what", PAGES)
-def test_a_page_is_read_as_it_opens(read: Read, what: str) -> None:  # noqa: F811
+def test_a_page_is_read_as_it_opens(read: Read, what: str) -> None:
     text = text_of(read("a.html", f"<html>{PAGES[what]}".encode()))
     assert "SECRET" not in text
     assert set(text.split()) == {"seen"}
@@ -58,11 +58,11 @@ def test_a_page_is_read_as_it_opens(read: Read, what: str) -> None:  # noqa: F81
         "<details><summary>seen</summary>seen</details>",
     ],
 )
-def test_what_is_shown_is_kept(read: Read, page: str) -> None:  # noqa: F811
+def test_what_is_shown_is_kept(read: Read, page: str) -> None:
     assert set(text_of(read("a.html", f"<html>{page}".encode())).split()) == {"seen"}
 
 
-def test_the_owner_is_told_what_was_left_out(read: Read) -> None:  # noqa: F811
+def test_the_owner_is_told_what_was_left_out(read: Read) -> None:
     found = read("a.html", b"<html><p hidden>SECRET</p>seen")
     assert found["note"] == "6 characters that a reader can't see were left out."
     found = read("a.html", b"<html><body hidden>SECRET")
@@ -70,7 +70,7 @@ def test_the_owner_is_told_what_was_left_out(read: Read) -> None:  # noqa: F811
     assert "6 characters" in found["detail"]
 
 
-def test_deep_hidden_html_costs_little(read: Read) -> None:  # noqa: F811
+def test_deep_hidden_html_costs_little(read: Read) -> None:
     page = b"<html><div hidden>" + b"<b>" * 100_000 + b"</i></span>" * 100_000 + b"</div>seen"
     assert text_of(read("a.html", page)) == "seen"
 
@@ -92,7 +92,7 @@ BODIES = {
 
 
 @pytest.mark.parametrize("what", BODIES)
-def test_a_docx_is_read_as_it_shows(read: Read, what: str) -> None:  # noqa: F811
+def test_a_docx_is_read_as_it_shows(read: Read, what: str) -> None:
     styles = f'<w:styles xmlns:w="{files.W}"><w:style w:styleId="H"><w:rPr><w:vanish/></w:rPr></w:style></w:styles>'
     parts = {"word/document.xml": files.word_xml(BODIES[what]), "word/styles.xml": styles.encode()}
     found = read("a.docx", files.archive(parts))
@@ -116,13 +116,13 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("what", STREAMS)
-def test_a_pdf_is_read_as_it_shows(read: Read, what: str) -> None:  # noqa: F811
+def test_a_pdf_is_read_as_it_shows(read: Read, what: str) -> None:
     found = read("a.pdf", files.pdf([""], stream=SEEN + STREAMS[what]))
     assert set(text_of(found).split()) == {"seen"}
     assert bool(found["note"]) is (b"SECRET" in STREAMS[what] or b"(SEC)" in STREAMS[what])
 
 
-def test_the_recognised_text_of_a_scan_is_read_and_said_to_be_that(read: Read) -> None:  # noqa: F811
+def test_the_recognised_text_of_a_scan_is_read_and_said_to_be_that(read: Read) -> None:
     picture = b"q 612 0 0 792 0 0 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x00 EI Q "
     found = read("a.pdf", files.pdf([""], stream=picture + b"3 Tr " + SEEN))
     assert text_of(found) == "seen"
@@ -159,5 +159,5 @@ def layered() -> bytes:
     return out.getvalue()
 
 
-def test_layers_that_are_off_are_not_read(read: Read) -> None:  # noqa: F811
+def test_layers_that_are_off_are_not_read(read: Read) -> None:
     assert text_of(read("a.pdf", layered())) == "What can be seen."
