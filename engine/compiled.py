@@ -10,6 +10,7 @@ from engine.anchors import Anchor, compile_anchor, compile_groups, hit
 from engine.clauses import Clause, sentences
 from engine.embeddings import Embedder, Vectors
 from engine.normalise import normalise
+from engine.quantities import Quantity, quantities
 from engine.rubric import Misconception, Number, Point, Rubric
 from engine.units import joined
 
@@ -27,10 +28,11 @@ class Statements:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number of a point and the words that must stand beside it."""
+    """A number of a point, the words that must stand beside it, and the quantities that it is said for."""
 
     number: Number
     of: tuple[Anchor, ...]
+    given: tuple[Quantity, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ def compile_rubric(rubric: Rubric, embedder: Embedder) -> CompiledRubric:
     texts += [list(item.statements) for item in rubric.misconceptions]
     ready = _statements(texts, embedder)
     points = tuple(
-        CompiledPoint(point, ready[i], compile_groups(point.anchors), _figures(point.numbers))
+        CompiledPoint(point, ready[i], compile_groups(point.anchors), _figures(point))
         for i, point in enumerate(rubric.points)
     )
     offset = len(rubric.points)
@@ -139,5 +141,10 @@ def _against(statements: Statements, rivals: Sequence[Clause]) -> Statements:
     return Statements(statements.vectors, statements.clauses, telling)
 
 
-def _figures(numbers: Sequence[Number]) -> tuple[Figure, ...]:
-    return tuple(Figure(number, tuple(compile_anchor(text) for text in number.of)) for number in numbers)
+def _figures(point: Point) -> tuple[Figure, ...]:
+    """A point's numbers; the tokens that its wordings speak of are what its figures hold for."""
+    worded = [normalise(text).text for text in (point.means, *point.statements)]
+    given = tuple(q for text in worded for q in quantities(text) if q.kind == "token")
+    return tuple(
+        Figure(number, tuple(compile_anchor(text) for text in number.of), given) for number in point.numbers
+    )

@@ -16,6 +16,7 @@ from engine.units import Unit
 
 REFERRING = word_set("it that this they which these those so i.e equals total")
 FEW_WORDS = 2
+GIVEN_WIDTH = 0.05  # "4k tokens" for 4,096
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def _check(figure: Figure, piece: Unit, known: Known) -> Literal["right", "unit"
         index = next((i for i, part in enumerate(parts) if part.start <= quantity.start < part.end), None)
         beside = index is None or _about(figure, parts, index, known)
         if agrees(figure.number, quantity):
-            found.add("right" if beside else "place")
+            found.add("right" if beside and _as_given(figure, parts, index, piece.text) else "place")
         elif beside and same_digits(figure.number, quantity, piece.text):
             found.add("unit")
         elif beside and quantity.kind and quantity.kind == unit_of(figure.number.unit)[0]:
@@ -68,6 +69,21 @@ def _check(figure: Figure, piece: Unit, known: Known) -> Literal["right", "unit"
         if outcome in found:
             return outcome
     return "none"
+
+
+def _as_given(figure: Figure, parts: Sequence[Clause], index: int | None, text: str) -> bool:
+    """False where the clause counts tokens as no wording of the point does: 19.3 GB belong to 4,096, not to 128,000."""
+    start, end = (0, len(text)) if index is None else (parts[index].start, parts[index].end)
+    said = [q for q in quantities(text) if q.kind == "token" and start <= q.start < end]
+    return (
+        not said
+        or not figure.given
+        or any(
+            abs(q.low - given.low) <= GIVEN_WIDTH * given.low or q.low <= given.low <= q.high
+            for q in said
+            for given in figure.given
+        )
+    )
 
 
 def _about(figure: Figure, parts: Sequence[Clause], index: int, known: Known) -> bool:

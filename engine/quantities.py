@@ -207,6 +207,7 @@ def _value(text: str) -> float:
 
 
 SPELT = "|".join(sorted([*WORD_NUMBERS, *SCALES], key=len, reverse=True))
+ONE_OF_THEM = re.compile(r"\ba$", re.I)  # "a thousand tokens", but not "thousands of tokens"
 NUMBER_WORD = re.compile(rf"\b(?:{SPELT})\b(?:[\s-](?:{SPELT}|and)\b)*(?:\s+([A-Za-z]+))?", re.I)
 
 
@@ -215,7 +216,8 @@ def _in_words(text: str) -> Iterator[Quantity]:
         words = re.split(r"[\s-]+", match.group().lower())
         unit = words[-1] if words[-1] not in WORD_NUMBERS and words[-1] not in SCALES else ""
         before = text[: match.start()].rstrip()
-        if before[-1:].isdigit() or all(word in SCALES or word == unit for word in words):
+        bare = all(word in SCALES or word == unit for word in words)
+        if before[-1:].isdigit() or (bare and not ONE_OF_THEM.search(before)):
             continue
         kind, factor = ("", 1.0)
         for name in (unit, unit.removesuffix("s")):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 State = Literal["met", "partial", "missing", "contradicted"]
 Label = Literal["correct", "partial", "incorrect", "contradictory", "not_assessed"]
 Span = tuple[int, int]
-GRADER = "prefill-grader-5"
+GRADER = "prefill-grader-6"
 
 
 @dataclass(frozen=True, slots=True)

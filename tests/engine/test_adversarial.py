@@ -107,6 +107,15 @@ CASES = [
     (LONG, "figure", "One GPT-3-sized request of 4,096 tokens holds 19,3 GB of KV cache.", MET),
     (LONG, "figure", "One GPT-3-sized request of 4,096 tokens holds 17.97 GiB of KV cache.", MET),
     (LONG, "figure", "One GPT-3-sized request of 4,096 tokens holds 19.3 GiB of KV cache.", NOT_MET),
+    (LONG, "figure", "One GPT-3-sized request of 4k tokens holds 19.3 GB of KV cache.", MET),
+    (LONG, "figure", "One GPT-3-sized request of 128,000 tokens holds 19.3 GB of KV cache.", NOT_MET),
+    (LONG, "figure", "The KV cache of a request takes 19.3 GB at a thousand tokens.", NOT_MET),
+    (
+        LONG,
+        "figure",
+        "The KV cache of a request takes 19.3 GB at 4,096 tokens, 604 GB at 128,000 tokens.",
+        MET,
+    ),
     (LONG, "figure", "One GPT-3-sized request of 4,096 tokens holds between 19 and 20 GB of KV cache.", MET),
     (LONG, "figure", "One GPT-3-sized request of 4,096 tokens holds from 1 to 100 GB of KV cache.", NOT_MET),
     (
