@@ -261,10 +261,17 @@ def _byte_tokenizer() -> Any:
     return llguidance.LLTokenizer("byte")
 
 
+def read_json(text: str) -> Any:
+    """What a text says as JSON. Raises `ValueError` where a key comes twice or a number can't be written down again."""
+    return json.loads(
+        text, object_pairs_hook=_unique, parse_int=_whole, parse_float=_finite, parse_constant=_finite
+    )
+
+
 def parse_json(schema: Any, text: str) -> Any:
     """The value of a finished text. Raises `EngineError` when it is no JSON, repeats a key or breaks the schema."""
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_finite)
+        value = read_json(text)
     except (ValueError, RecursionError) as error:
         raise EngineError("schema_mismatch", f"the output is not acceptable JSON: {error}") from None
     try:
@@ -277,6 +284,13 @@ def parse_json(schema: Any, text: str) -> Any:
         where = "/".join(map(str, problem.absolute_path)) or "its root"
         raise EngineError("schema_mismatch", f"the output breaks the schema at {where}: {problem.message}")
     return value
+
+
+def _whole(written: str) -> int:
+    try:
+        return int(written)
+    except ValueError:  # Python reads no more digits than this at once
+        raise ValueError(f"a number of {len(written)} digits is too long") from None
 
 
 def _finite(written: str) -> float:

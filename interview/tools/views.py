@@ -6,11 +6,13 @@ import uuid
 from typing import Any
 
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from interview.accounts.models import User
 from interview.accounts.owners import owner_of, owner_or_guest
 from interview.runs import selectors as runs
 from interview.runs.models import Run
@@ -79,11 +81,19 @@ def _page(
         "proposal": Proposal.objects.filter(run=run).first() if run else None,
         "orders": orders_of(owner) if owner else [],
         "known": all_tools(),
-        "recent": runs.run_list(owner).filter(kind="tools")[:RECENT] if owner and not fragment else [],
+        "recent": [] if fragment else _earlier(owner, run),
     }
     return render(
         request, "tools/tools.html#run-result" if fragment else "tools/tools.html", context, status=status
     )
+
+
+def _earlier(owner: User | None, shown: Run | None) -> QuerySet[Run] | list[Run]:
+    """The owner's last runs of this page but the one that is shown: its state would stay as it was when the page came."""
+    if owner is None:
+        return []
+    earlier = runs.run_list(owner).filter(kind="tools")
+    return (earlier.exclude(pk=shown.pk) if shown else earlier)[:RECENT]
 
 
 @require_POST

@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 
+from engine.schemas import read_json
 from interview.plain_text import is_blank, storable, storable_json
 from interview.playground.structured.contracts import CONTRACTS, TYPES
 from interview.playground.structured.given import LONGEST, TEXT, TRIALS
@@ -100,8 +101,6 @@ class StructuredForm(forms.Form):
                 else ""
             )
             self.add_error(field, f"{refusal}.{hint}".replace("..", "."))
-        except json.JSONDecodeError as error:
-            self.add_error("schema", f"This is no JSON: {error}.")
         except RecursionError:
             self.add_error("schema", "This is nested too deep.")
 
@@ -120,7 +119,7 @@ class StructuredForm(forms.Form):
             **{name: data[name] for name in ("trials", "temperature", "max_tokens")},
         }
         if data["contract"] == "schema":
-            body["schema"] = storable_json(json.loads(data["schema"] or "null"))
+            body["schema"] = storable_json(_written(data["schema"] or "null"))
         if data["contract"] == "model":
             body |= self._model(data)
         return body
@@ -142,6 +141,15 @@ class StructuredForm(forms.Form):
             "choices": list(dict.fromkeys(choices)),
             "required": bool(data.get(f"required{row}")),
         }
+
+
+def _written(text: str) -> Any:
+    try:
+        return read_json(text)
+    except json.JSONDecodeError as error:
+        raise InputRefused("invalid_schema", f"This is no JSON: {error}") from error
+    except ValueError as error:
+        raise InputRefused("invalid_schema", f"This JSON can't be used: {error}") from error
 
 
 def form_values(body: dict[str, Any]) -> dict[str, Any]:

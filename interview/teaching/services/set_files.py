@@ -79,7 +79,7 @@ def set_import(*, owner: User, data: bytes) -> tuple[QuestionSet, list[str]]:
 def _document(data: bytes) -> dict[str, Any]:
     try:
         document = storable_json(json.loads(data.decode("utf-8-sig")))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also a number of thousands of digits
         raise TeachingRefused(f"This is not a JSON file: {error}.") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise TeachingRefused(f"This file is not a question set: its “format” must be “{FORMAT}”.")

@@ -171,6 +171,9 @@ def test_what_cannot_be_enforced_is_named_and_another_way_offered(owner_client: 
     [
         ("{", "This is no JSON"),
         ("", "Give a JSON schema: an object."),
+        ('{"maximum": ' + "9" * 5000 + "}", "a number of 5000 digits is too long"),
+        ('{"maximum": NaN}', "no number that JSON can hold"),
+        ('{"type": "string", "type": "integer"}', "the same key twice"),
         ('{"type": "strnig"}', "not a JSON schema"),
         ('{"$ref": "#"}', "without end"),
         ('{"enum": []}', "Unsatisfiable"),

@@ -246,8 +246,9 @@ def test_what_an_import_leaves_out_is_told(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [b"", b"\xff\xfe", b"[]", b"{}", b'{"format": "prefill-set-1", "items": [1]}', b"[" * 90_000]
-)
+    "body",
+    [b"", b"\xff\xfe", b"[]", b"{}", b'{"format": "prefill-set-1", "items": [1]}', b"[" * 90_000, b"[" + b"9" * 5_000 + b"]"],
+)  # fmt: skip
 def test_a_file_that_is_no_set_is_refused(world: World, body: bytes) -> None:
     answer = client_of(world.owner).post(
         reverse("teaching:set_import"), {"file": SimpleUploadedFile("s.json", body)}

@@ -234,6 +234,13 @@ def test_the_form_queues_a_run(anonymous_client: Client) -> None:
     assert Run.objects.get().input["own_words"] == WORDS
 
 
+def test_the_shown_run_is_not_among_those_before(owner: User, owner_client: Client) -> None:
+    body = check({"messages": [{"role": "user", "content": WORDS}], "allowed": ["refund"]})
+    earlier, shown = (run_create(owner=owner, kind="tools", input=body) for _ in range(2))
+    page = owner_client.get(f"{URL}?run={shown.pk}").content.decode()
+    assert f"?run={earlier.pk}" in page and f'<a href="{URL}?run={shown.pk}' not in page
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"prompt": " \u200b"}, {"allowed": []}, {"allowed": ["rm"]}, {"rounds": "9"}, {"temperature": "-1"}, {"allowed": list(registry.tools())}],
