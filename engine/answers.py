@@ -8,6 +8,13 @@ from typing import Any, Literal
 Style = Literal["quote", "cited", "free"]
 STYLES: tuple[Style, ...] = ("quote", "cited", "free")
 Status = Literal["answered", "abstained"]
+# Reason of an abstention -> the gate that decided it; the other reasons are no gate's.
+DECIDES = {
+    "off_topic": "retrieval",
+    "not_stated": "stated",
+    "model_not_found": "model",
+    "unsupported": "support",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +93,8 @@ class AskResult:
 
     @property
     def decided_by(self) -> str:
-        """The gate that failed, or ''."""
-        return next((gate.name for gate in self.gates if not gate.passed), "")
+        """The gate that kept the answer back, or ''. In the free style others may have failed and stopped nothing."""
+        return DECIDES.get(self.reason, "")
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-ready data."""

@@ -14,7 +14,7 @@ from ninja.files import UploadedFile
 from interview.accounts.api_auth import session_or_token
 from interview.accounts.models import User
 from interview.documents import selectors, services, uploading
-from interview.documents.models import Document
+from interview.documents.models import RETRYABLE, Document
 
 router = Router(tags=["documents"], auth=session_or_token)
 PAGE = 100
@@ -101,7 +101,7 @@ def _reader(request: HttpRequest) -> User:
     return request.auth  # type: ignore[attr-defined, no-any-return]
 
 
-@router.post("/documents", response={202: UploadOut, 413: UploadOut, 422: UploadOut})
+@router.post("/documents", response={202: UploadOut, 413: UploadOut, 422: UploadOut, 503: UploadOut})
 def document_create(
     request: HttpRequest,
     files: list[UploadedFile] = File(None, description="One file or several; `file` works too."),  # type: ignore[type-arg]  # noqa: B008
@@ -125,6 +125,8 @@ def document_create(
         return Status(202, out)
     if outcomes and all(outcome.reason == "too_large" for outcome in outcomes):
         return Status(413, out)
+    if any(outcome.reason == RETRYABLE for outcome in outcomes):
+        return Status(503, out)
     return Status(422, out)
 
 

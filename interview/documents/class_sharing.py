@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from interview.accounts.models import User
 from interview.documents import sharing
@@ -54,14 +54,19 @@ def unshare(*, collection: Collection, class_id: uuid.UUID) -> None:
 
 
 def asked(collection: Collection) -> QuerySet[Run]:
-    """What members of the classes that read a collection asked it, newest first."""
-    members = Membership.objects.filter(classroom__in=shared_classes(collection), left__isnull=True).exclude(
-        owner=collection.owner_id
+    """What members of the classes that read a collection asked it since they do, newest first.
+
+    Earlier questions are left out: nobody had told their askers that they would be seen.
+    """
+    shares = ClassShare.objects.filter(
+        collection=collection,
+        created__lte=OuterRef("created"),
+        classroom__memberships__owner=OuterRef("owner"),
+        classroom__memberships__joined__lte=OuterRef("created"),
+        classroom__memberships__left__isnull=True,
     )
-    runs = Run.objects.filter(
-        kind="ask", input__collection=str(collection.pk), owner__in=members.values("owner")
-    )
-    return runs.select_related("owner").order_by("-created")[:ASKED]
+    runs = Run.objects.filter(Exists(shares), kind="ask", input__collection=str(collection.pk))
+    return runs.exclude(owner=collection.owner_id).select_related("owner").order_by("-created")[:ASKED]
 
 
 sharing.register(sharing.Share("class", readable, audience))

@@ -11,6 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from interview.plain_text import is_blank, storable
+
 MOST_QUESTIONS = 200
 MOST_BYTES = 2_000_000
 LONGEST = {"question": 2_000, "context": 20_000, "answer": 1_000}
@@ -49,8 +51,12 @@ def read(raw: bytes, name: str) -> list[Item]:
 def _json(text: str) -> list[Any]:
     try:
         data = json.loads(text)
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
         raise SetRefused(f"The file is not JSON: {error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise SetRefused(
+            "The file is not JSON that can be read: it nests too deeply or holds a huge number."
+        ) from error
     if isinstance(data, dict) and isinstance(data.get("questions"), list):
         return list(data["questions"])
     if isinstance(data, dict) and isinstance(data.get("data"), list):
@@ -72,8 +78,10 @@ def _squad(articles: list[Any]) -> list[Any]:
             for paragraph in article["paragraphs"]
             for qa in paragraph["qas"]
         ]
-    except (KeyError, TypeError) as error:
-        raise SetRefused(f"This is not SQuAD's layout: {error} is missing or of another type.") from error
+    except KeyError as error:
+        raise SetRefused(f"This is not SQuAD's layout: {error} is missing.") from error
+    except (TypeError, AttributeError) as error:
+        raise SetRefused("This is not SQuAD's layout: a list or an object is of another type.") from error
 
 
 def _csv(text: str) -> list[Any]:
@@ -106,20 +114,21 @@ def _checked(row: Any, number: int) -> Item:
     texts = [answer.get("text") if isinstance(answer, dict) else answer for answer in found]
     if row.get("answerable") is False:
         texts = []
-    item = {
-        "question": _text(row.get("question"), "question", number),
+    question = _text(row.get("question"), "question", number)
+    item: Item = {
+        "question": question,
         "context": _text(row["context"], "context", number) if row.get("context") else "",
         "answers": list(dict.fromkeys(_text(text, "answer", number) for text in texts)),
     }
-    if not item["question"]:
-        raise SetRefused(f"Question {number} is empty.")
+    if is_blank(question):
+        raise SetRefused(f"Question {number} is empty: it holds nothing that can be seen.")
     return item
 
 
 def _text(value: Any, what: str, number: int) -> str:
     if not isinstance(value, str):
         raise SetRefused(f"Question {number}: {what} must be text.")
-    text: str = value.strip().replace("\x00", "\ufffd")
+    text: str = storable(value).strip()
     if len(text) > LONGEST[what]:
         raise SetRefused(f"Question {number}: {what} has more than {LONGEST[what]:,} characters.")
     return text

@@ -120,8 +120,9 @@ def risk_coverage(rows: Sequence[Row], points: int = 20) -> list[dict[str, float
     """Answering only the surest share of the questions: coverage, and the share of wrong answers (F1 under 0.5) in it."""
     ranked = sorted(rows, key=lambda row: -row["confidence"])
     found = []
-    for step in range(1, points + 1):
-        taken = ranked[: max(1, round(len(ranked) * step / points))]
+    # With fewer questions than points several steps end at the same question.
+    for count in sorted({max(1, round(len(ranked) * step / points)) for step in range(1, points + 1)}):
+        taken = ranked[:count]
         wrong = sum(not row["answers"] or row["told_f1"] < 0.5 for row in taken)
         found.append({"coverage": round(len(taken) / len(ranked), 4), "risk": round(wrong / len(taken), 4)})
     return found

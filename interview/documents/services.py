@@ -236,7 +236,7 @@ def document_delete(document: Document) -> None:
 def _delete_file(storage: Storage, name: str) -> None:
     try:
         storage.delete(name)
-    except OSError:
+    except Exception:  # a bucket's client has errors of its own; the document is deleted all the same
         log.error("file_left_behind", name=name, exc_info=True)
 
 

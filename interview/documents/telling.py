@@ -59,6 +59,7 @@ class GateView:
     value: float
     threshold: float
     passed: bool
+    stopped: bool  # the free style goes on past a gate that didn't pass
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ def told(run: Run) -> Told | None:
         view.claims = [_claim(claim, output, sources) for claim in output["claims"]]
         view.answered = output["status"] == "answered"
         view.reason = REASONS.get(output["reason"], output["reason"])
-        view.gates = [_gate(gate) for gate in output["gates"]]
-        view.decided_by = next((gate.title for gate in view.gates if not gate.passed), "")
+        view.gates = [_gate(gate, output["decided_by"]) for gate in output["gates"]]
+        view.decided_by = next((gate.title for gate in view.gates if gate.stopped), "")
     return view
 
 
@@ -161,6 +162,7 @@ def quoted(text: str, start: int, end: int) -> tuple[str, str, str]:
     return before, text[start:end], after
 
 
-def _gate(gate: dict[str, Any]) -> GateView:
+def _gate(gate: dict[str, Any], decided_by: str) -> GateView:
     title, about = GATES.get(gate["name"], (gate["name"], ""))
-    return GateView(title, about, gate["value"], gate["threshold"], gate["passed"])
+    stopped = gate["name"] == decided_by
+    return GateView(title, about, gate["value"], gate["threshold"], gate["passed"], stopped)

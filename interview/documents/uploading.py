@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import structlog
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler, SkipFile
@@ -12,9 +13,10 @@ from django.http import HttpRequest
 
 from interview.accounts.models import User
 from interview.documents import services
-from interview.documents.models import Collection
+from interview.documents.models import RETRYABLE, Collection
 
 FIELDS = ("files", "file")
+log = structlog.get_logger(__name__)
 
 
 class SizeLimit(FileUploadHandler):
@@ -54,13 +56,20 @@ def uploaded(request: HttpRequest) -> Iterator[UploadedFile[bytes]]:
 
 def take(request: HttpRequest, owner: User, collection: Collection | None = None) -> list[services.Outcome]:
     """Every file of a request with its outcome, in order; the dropped ones last."""
-    outcomes = [
-        services.document_add(owner=owner, file=file, name=file.name or "", collection=collection)
-        for file in uploaded(request)
-    ]
+    outcomes = [_added(owner, file, collection) for file in uploaded(request)]
     message = f"It has more than {settings.DOCUMENT_MAX_MB} MB; that is the limit. Split the file."
     outcomes += [
         services.Outcome(services.shown_name(name), "refused", reason="too_large", message=message)
         for name in oversized(request)
     ]
     return outcomes
+
+
+def _added(owner: User, file: UploadedFile[bytes], collection: Collection | None) -> services.Outcome:
+    try:
+        return services.document_add(owner=owner, file=file, name=file.name or "", collection=collection)
+    except Exception:  # a full disk, a bucket that can't be reached: one file's trouble, and not its fault
+        log.exception("file_not_stored", size=file.size)
+        message = "It could not be stored. That was our fault: send it again in a while."
+        name = services.shown_name(file.name or "")
+        return services.Outcome(name, "refused", reason=RETRYABLE, message=message)

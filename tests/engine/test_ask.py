@@ -42,6 +42,19 @@ def test_a_question_about_something_else_stops_at_the_floor(engine: Engine, embe
     assert {p.passage for p in result.passages} == {"bridge", "river"}
 
 
+def test_the_gate_named_is_the_one_that_kept_the_answer_back(engine: Engine, embedder: Embedder) -> None:
+    # The free style goes on past the first two gates, so that a failed one need not have decided.
+    off_topic = ask(engine, embedder, "Which enzyme digests starch in saliva?", [BRIDGE, RIVER])
+    assert not off_topic.gates[0].passed
+    for status, reason, gate in [
+        ("abstained", "unsupported", "support"),
+        ("abstained", "truncated", ""),
+        ("answered", "", ""),
+    ]:
+        told = replace(off_topic, status=status, reason=reason, style="free").to_dict()
+        assert told["decided_by"] == gate
+
+
 def test_no_text_is_no_answer(engine: Engine, embedder: Embedder) -> None:
     for passages in ([], [Passage("a", " \n ")]):
         result = ask(engine, embedder, WHEN, passages)

@@ -7,11 +7,13 @@ import time
 from typing import Any
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from engine import Engine, Request, Sampling
 from engine.asking import reading_adapter
 from interview.accounts.models import User
+from interview.documents import telling
 from interview.documents.asking import NOTHING
 from interview.documents.models import Document
 from interview.documents.packing import RESERVED_OUTPUT, pack
@@ -107,6 +109,23 @@ def test_an_off_topic_question_is_abstained_on_and_says_by_what(
     page = owner_client.get(f"{URL}?run={run.pk}").content.decode()
     assert "Not found" in page and "Decided by the gate" in page and "Nearest passages" in page
     assert "Tern Street" in page
+
+
+def test_a_gate_that_the_free_style_went_past_stopped_nothing() -> None:
+    failed = {"value": 0.1, "threshold": 0.5, "passed": False}
+    output = {
+        "hits": [],
+        "claims": [],
+        "status": "abstained",
+        "reason": "unsupported",
+        "gates": [{"name": "stated", **failed}, {"name": "support", **failed}],
+        "decided_by": "support",
+    }
+    told = telling.told(Run(kind="ask", input={"question": "Why?"}, output=output))
+    assert told is not None and told.decided_by == "Support"
+    assert [gate.stopped for gate in told.gates] == [False, True]
+    page = render_to_string("documents/_answer.html", {"told": told, "run": Run(output={})})
+    assert "stopped</span>" in page and "below</span>" in page
 
 
 def test_nothing_readable_fails_closed(

@@ -90,3 +90,17 @@ def test_only_a_class_one_teaches_can_be_given_ones_own_collection(
         assert owner_client.post(page + "share/", {"class": wrong}).status_code == 404
     assert other_client.post(page + "share/", {"class": str(theirs.pk)}).status_code == 404
     assert not ClassShare.objects.exists()
+
+
+def test_what_was_asked_before_sharing_stays_private(
+    owner_client: Client, other: User, classroom: Classroom, collection: Collection
+) -> None:
+    asks = {"most": 6, "style": "quote", "collection": str(collection.pk)}
+    run_create(owner=other, kind="ask", input={**asks, "question": "Before it was shared"})
+    ClassShare.objects.create(collection=collection, classroom=classroom)
+    run_create(owner=other, kind="ask", input={**asks, "question": "Since it is shared"})
+    page = owner_client.get(f"/documents/collections/{collection.pk}/").content.decode()
+    assert "Since it is shared" in page and "Before it was shared" not in page
+    Membership.objects.filter(owner=other).update(joined=timezone.now())
+    page = owner_client.get(f"/documents/collections/{collection.pk}/").content.decode()
+    assert "Since it is shared" not in page

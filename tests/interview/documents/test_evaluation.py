@@ -89,6 +89,11 @@ def test_risk_falls_with_coverage_when_the_order_is_sure() -> None:
     assert (curve[9], curve[-1]) == ({"coverage": 0.5, "risk": 0.0}, {"coverage": 1.0, "risk": 0.5})
 
 
+def test_a_curve_of_few_questions_repeats_no_point() -> None:
+    rows = [row(["ash"], "ash", confidence=0.9), row([], "birch", confidence=0.5), row(["a"], "a")]
+    assert [point["coverage"] for point in scoring.risk_coverage(rows)] == [0.3333, 0.6667, 1.0]
+
+
 def test_a_part_of_a_set_is_drawn_from_both_halves_and_the_same_every_time() -> None:
     part = drawn(sample(), 10)
     assert part == drawn(sample(), 10) and len(part) == 10
@@ -245,3 +250,16 @@ def test_stopping_keeps_no_half_results(owner_client: Client, asking_worker: Wor
     evaluation.refresh_from_db()
     assert evaluation.results is None
     assert "cancelled" in owner_client.get(f"{URL}{evaluation.pk}/").content.decode()
+
+
+def test_a_set_holds_only_what_can_be_stored_and_seen() -> None:
+    lone = read(b'[{"question": "Why \\ud800?", "answers": ["\\ud800"], "context": "c\\u0000"}]', "a.json")
+    assert lone == [{"question": "Why \ufffd?", "answers": ["\ufffd"], "context": "c\ufffd"}]
+    for bad, word in [
+        ('[{"question": "\\u200b"}]', "Question 1 is empty"),
+        ('{"data": [{"paragraphs": 5}]}', "of another type"),
+        ('{"data": [{"title": "x"}]}', "'paragraphs' is missing"),
+        ('[{"question": ' + "9" * 5000 + "}]", "huge number"),
+    ]:
+        with pytest.raises(SetRefused, match=word):
+            read(bad.encode(), "a.json")

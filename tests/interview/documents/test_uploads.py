@@ -186,6 +186,52 @@ def test_a_full_disk_leaves_no_row(owner: User, monkeypatch: pytest.MonkeyPatch)
     assert not Document.objects.exists()
 
 
+class BucketError(Exception):
+    """As a bucket's client has: no OSError."""
+
+
+def test_a_storage_that_fails_is_our_fault_and_costs_one_file(
+    owner: User, owner_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from django.core.files.storage import default_storage
+
+    whole, fails = default_storage._wrapped._save, iter([True, False, True])  # type: ignore[attr-defined]
+
+    def save(name: str, content: Any) -> str:
+        if next(fails):
+            raise BucketError
+        return str(whole(name, content))
+
+    monkeypatch.setattr(default_storage._wrapped, "_save", save)  # type: ignore[attr-defined]
+    sent = [SimpleUploadedFile("a.txt", NOTE), SimpleUploadedFile("b.txt", NOTE + b" More.")]
+    response = owner_client.post(API, {"files": sent})
+    assert response.status_code == 202
+    assert [file["reason"] for file in response.json()["files"]] == ["retryable", ""]
+    assert [document.name for document in Document.objects.all()] == ["b.txt"]
+    alone = owner_client.post(API, {"files": [SimpleUploadedFile("a.txt", NOTE)]})
+    assert alone.status_code == 503 and "our fault" in alone.json()["files"][0]["message"]
+
+
+def test_a_file_that_cannot_be_removed_does_not_keep_its_document(
+    owner: User,
+    owner_client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    django_capture_on_commit_callbacks: Any,
+) -> None:
+    from django.core.files.storage import default_storage
+
+    document = add(owner, "a.txt", NOTE).document
+    assert document is not None
+
+    def fails(name: str) -> None:
+        raise BucketError
+
+    monkeypatch.setattr(default_storage._wrapped, "delete", fails)  # type: ignore[attr-defined]
+    with django_capture_on_commit_callbacks(execute=True):
+        assert owner_client.delete(f"{API}/{document.pk}").status_code == 204
+    assert not Document.objects.exists()
+
+
 def test_a_storage_without_paths_is_enough(
     owner: User, owner_client: Client, upload: Upload, monkeypatch: pytest.MonkeyPatch
 ) -> None:
