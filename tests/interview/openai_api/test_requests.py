@@ -160,6 +160,18 @@ def test_what_is_wrong_is_named(secret: str, body: object, code: str, param: str
     assert not Run.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"stop": ["a"] * 5}, "stop: List should have at most 4 items"),
+        ({"stop": 3}, "stop: Input should be a valid string"),
+        ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "[0].type: Input should be 'text'"),
+    ],
+)  # fmt: skip
+def test_of_alternatives_the_nearest_is_told(secret: str, changes: Any, words: str) -> None:
+    assert words in json.loads(post({**BODY, **changes}, secret).content)["error"]["message"]
+
+
 def test_an_answer_of_another_server_can_be_handed_back() -> None:
     earlier: dict[str, Any] = {
         "role": "assistant",
