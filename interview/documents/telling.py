@@ -84,6 +84,7 @@ class Told:
     answered: bool = False
     reason: str = ""
     claims: list[ClaimView] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
     gates: list[GateView] = field(default_factory=list)
     passages: list[PassageView] = field(default_factory=list)
     decided_by: str = ""
@@ -98,6 +99,7 @@ def told(run: Run) -> Told | None:
     if run.kind == "ask":
         sources: dict[tuple[str, int, int], Source] = {}
         view.claims = [_claim(claim, output, sources) for claim in output["claims"]]
+        view.sources = list(sources.values())
         view.answered = output["status"] == "answered"
         view.reason = REASONS.get(output["reason"], output["reason"])
         view.gates = [_gate(gate, output["decided_by"]) for gate in output["gates"]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from typing import Any
 
 import pytest
@@ -126,6 +127,23 @@ def test_a_gate_that_the_free_style_went_past_stopped_nothing() -> None:
     assert [gate.stopped for gate in told.gates] == [False, True]
     page = render_to_string("documents/_answer.html", {"told": told, "run": Run(output={})})
     assert "stopped</span>" in page and "below</span>" in page
+
+
+def test_a_place_cited_twice_is_one_numbered_source() -> None:
+    citation = {"passage": "p", "start": 0, "end": 3, "text": "One"}
+    place = {"document": str(uuid.uuid4()), "name": "a.txt", "start": 0, "end": 9, "text": "One. Two."}
+    claims = [
+        {"text": "One.", "supported": True, "citation": citation},
+        {"text": "One again.", "supported": True, "citation": citation},
+        {"text": "Two.", "supported": True, "citation": {**citation, "start": 5, "end": 8, "text": "Two"}},
+    ]
+    output = {"hits": [], "claims": claims, "sources": {"p": place}, "gates": []}
+    output |= {"status": "answered", "reason": "", "decided_by": ""}
+    told = telling.told(Run(kind="ask", input={"question": "Why?"}, output=output))
+    assert told is not None
+    assert [claim.source and claim.source.number for claim in told.claims] == [1, 1, 2]
+    page = render_to_string("documents/_answer.html", {"told": told, "run": Run(output={})})
+    assert page.count("<blockquote") == 2 and "2. <bdi>a.txt</bdi>" in page
 
 
 def test_nothing_readable_fails_closed(
